@@ -1,0 +1,35 @@
+# Two commands matter: `make search` runs the main job, `make test` runs every fast check.
+# Both set up what they need in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: search test test-slow test-gpu format clean
+
+search: $(READY)
+	$(BIN)/xnas reproduce --out reproduction --overwrite
+
+test: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest --durations=20
+
+test-slow: $(READY)
+	$(BIN)/pytest --durations=20 -m slow
+
+test-gpu: $(READY)
+	$(BIN)/pytest -m gpu
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv build dist reproduction
