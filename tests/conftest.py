@@ -1,0 +1,20 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def known():
+    """Numbers that a correct implementation gives, with their source in the file."""
+    return json.loads((Path(__file__).parent / "known_answers.json").read_text(encoding="utf8"))
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
