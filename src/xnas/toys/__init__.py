@@ -1,0 +1,7 @@
+"""The supplement's toy problems, on `theory` alone: axes of a simplex, noisy experts, a bad sequence."""
+
+from xnas.toys.adversary import adversary_study
+from xnas.toys.axes import attenuation, toy_2d, toy_3d
+from xnas.toys.stochastic import stochastic_study
+
+__all__ = ["adversary_study", "attenuation", "stochastic_study", "toy_2d", "toy_3d"]
