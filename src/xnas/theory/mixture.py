@@ -12,7 +12,10 @@ from torch import Tensor
 
 from xnas.errors import ConfigError
 
-SIMPLEX_ULPS = 4  # a rounded mixture of N experts misses 1 by at most about half an ulp of 1
+
+def simplex_tolerance(dtype: torch.dtype) -> float:
+    """How far a mixture's sums may be from 1: its rounding, or float32's where it was cast from that."""
+    return max(4 * torch.finfo(dtype).eps, 1e-6)
 
 
 def mixture_of(cumulative_rewards: Tensor, alive: Tensor, *, learning_rate: float | Tensor) -> Tensor:
@@ -63,7 +66,7 @@ def require_simplex(mixture: Tensor) -> None:
             f"{mixture.dtype} of shape {tuple(mixture.shape)}"
         )
     rows = mixture.detach()
-    tolerance = SIMPLEX_ULPS * torch.finfo(rows.dtype).eps
+    tolerance = simplex_tolerance(rows.dtype)
     off_by = (rows.double().sum(-1) - 1).abs()
     if not rows.isfinite().all() or bool((rows < 0).any()) or bool((off_by > tolerance).any()):
         raise ConfigError(

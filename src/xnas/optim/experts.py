@@ -1,0 +1,320 @@
+"""`ExpertsOptimizer`: Algorithm 1 as a `torch.optim.Optimizer`.
+
+A parameter is a mixture u, a leaf (forecasters, experts) on the simplex. Its gradient is the negative
+reward, R = -∂ℓ/∂u (line 8), because u itself is differentiated and no softmax stands in between. So
+
+    loss.backward()
+    optimizer.step()
+
+plays one round: rewards are clipped and added up, experts that can no longer win are wiped out, and
+the parameter becomes softmax(η S) over those that are left. The mathematics is in `xnas.theory`; this
+file moves tensors in and out of it, and `xnas.optim.accounts` keeps the books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from xnas.errors import ConfigError, RoundError
+from xnas.optim.accounts import (
+    FAULTS,
+    HISTOGRAM_EDGES,
+    SETTINGS,
+    Accounts,
+    find_faults,
+    living,
+    open_accounts,
+    play,
+    read_ledger,
+)
+from xnas.optim.requirements import (
+    Group,
+    explain_fault,
+    require_mixtures,
+    require_same_shapes,
+    require_settings,
+)
+from xnas.records import Ledger
+from xnas.theory import strengths_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """Mixtures of one group, shape and dtype, with their accounts in one tensor for all of them."""
+
+    group: int
+    params: tuple[Tensor, ...]
+    accounts: Accounts
+    settings: dict[str, Tensor]
+    """Those of the group, on the device: what a captured step reads."""
+    edges: Tensor
+
+    def only(self, index: int) -> _Stack:
+        """The stack of one of its mixtures; accounts are views."""
+        accounts = {name: value[index : index + 1] for name, value in self.accounts.items()}
+        return replace(self, params=(self.params[index],), accounts=accounts)
+
+    def rewards(self) -> Tensor:
+        """-∂ℓ/∂u of every mixture, as one round: (mixtures, 1, forecasters, experts)."""
+        gradients = [p.grad for p in self.params if p.grad is not None]
+        return -torch.stack(gradients).double()[:, None]
+
+    def numbers(self) -> Tensor:
+        """The four settings as one tensor."""
+        return torch.stack([self.settings[name].double() for name in SETTINGS])
+
+
+class ExpertsOptimizer(Optimizer):
+    """Mixtures learned by exponentiated gradients, with wipeout (Algorithm 1).
+
+    `params` are mixtures: leaf tensors (forecasters, experts) that start uniform. `horizon` is the
+    number of rounds that will be played (T); `lr=None` takes η* for it. `reward_bound` (L) clips
+    rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection.
+
+    All four may differ between parameter groups, where they are kept as tensors on the mixtures'
+    device: a learning-rate scheduler then reaches even a step that was captured in a CUDA graph. In a
+    graph nothing can be raised; a round that cannot be played is skipped there and told by `check`.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]],
+        *,
+        horizon: int,
+        lr: float | None = None,
+        reward_bound: float = 1.0,
+        relaxation: float = 1.0,
+    ) -> None:
+        listed: list[Any] = [params] if isinstance(params, Tensor) else list(params)
+        if not listed:
+            raise ConfigError(
+                "no mixtures to optimize: the list is empty; split_parameters(model) finds those that "
+                "modules name in `mixture_parameters`"
+            )
+        self._built: list[_Stack] = []
+        settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
+        super().__init__(listed, {**settings, "relaxation": relaxation})
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Play one round with the rewards -p.grad of every mixture p that has a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._play([(stack, stack.rewards()) for stack in self._stacks_with_gradients()])
+        return loss
+
+    @torch.no_grad()
+    def observe(self, mixture: Tensor, rewards: Tensor) -> None:
+        """Play one update with `rewards` (rounds, forecasters, experts), for finer accounting.
+
+        Several rounds (say, one a sample) share the present mixture: each is clipped, all are added,
+        wipeout is tested once. `step` is `observe(p, -p.grad[None])` for each mixture p.
+        """
+        stack = self._stack_of(mixture)
+        if rewards.dim() != 3 or rewards.shape[1:] != mixture.shape or len(rewards) == 0:
+            raise ConfigError(
+                f"rewards must be (rounds, {mixture.shape[0]}, {mixture.shape[1]}) for this mixture, "
+                f"with at least one round, got {tuple(rewards.shape)}"
+            )
+        if rewards.device != mixture.device:
+            raise ConfigError(
+                f"rewards are on {rewards.device}, the mixture on {mixture.device}; move the rewards"
+            )
+        self._play([(stack, rewards.detach().double()[None])])
+
+    def alive(self, mixture: Tensor) -> Tensor:
+        """Mask (forecasters, experts) of the experts that were not wiped out."""
+        return living(self._accounts_of(mixture))
+
+    def strengths(self, mixture: Tensor) -> Tensor:
+        """Mixture over all experts (forecasters, experts), wiped ones included, in float64.
+
+        A wiped expert keeps the gap to the leader that it had when it was wiped.
+        """
+        accounts = self._accounts_of(mixture)
+        return strengths_of(
+            accounts["cumulative_rewards"],
+            accounts["gap_when_wiped"],
+            living(accounts),
+            learning_rate=accounts["settings"][0],
+        )
+
+    def cumulative_rewards(self, mixture: Tensor) -> Tensor:
+        """Each expert's sum of clipped rewards (forecasters, experts), frozen when it was wiped."""
+        return self._accounts_of(mixture)["cumulative_rewards"].clone()
+
+    def ledger(self, mixture: Tensor) -> Ledger:
+        """The accounts of one mixture so far. Reads the device."""
+        stack = self._stack_of(mixture)
+        settings = dict(zip(SETTINGS, stack.numbers().tolist(), strict=True))
+        return read_ledger({name: value[0] for name, value in stack.accounts.items()}, settings)
+
+    def check(self) -> None:
+        """Raise what captured steps could not: rounds refused since the last check. Reads the device."""
+        for stack in self._stacks():
+            counts = stack.accounts["faults"]
+            for row, column in counts.nonzero().tolist():
+                number, times = self._number(stack.params[row]), int(counts[row, column])
+                counts.zero_()
+                reason = explain_fault(FAULTS[column], stack.settings)
+                raise RoundError(f"mixture {number} refused {times} captured round(s): {reason}")
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add mixtures, with settings of their own; on an error nothing is added."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        try:
+            require_mixtures(group["params"], first=self.param_groups[0]["params"])
+            settings = require_settings(group)
+        except ConfigError:
+            self.param_groups.pop()
+            raise
+        for name, value in settings.items():
+            dtype = torch.int64 if isinstance(value, int) else torch.float64
+            group[name] = torch.tensor(value, dtype=dtype, device=group["params"][0].device)
+        self._build(len(self.param_groups) - 1)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load accounts and settings bit for bit, into the tensors that a captured graph reads.
+
+        The base class casts state to the parameter's dtype, which would round the float64 sums.
+        """
+        stacks, state = self._stacks(), dict(self.state)
+        mixtures = [p for group in self.param_groups for p in group["params"]]
+        exact: dict[str, Any] = {}
+
+        def note(_: Optimizer, saved: dict[str, Any]) -> None:
+            require_same_shapes(saved, [state[p] for p in mixtures])
+            exact.update(saved)
+
+        def restore(_: Optimizer) -> None:
+            keys = chain.from_iterable(group["params"] for group in exact["param_groups"])
+            for mixture, key in zip(mixtures, keys, strict=True):
+                for name, value in state[mixture].items():
+                    value.copy_(exact["state"][key][name])
+                self.state[mixture] = state[mixture]
+            self._built = stacks
+            for stack in stacks:
+                self._adopt_settings(stack)
+
+        hooks = (  # the last before loading, the first after it
+            self.register_load_state_dict_pre_hook(note),
+            self.register_load_state_dict_post_hook(restore, prepend=True),
+        )
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Forget the stacks of an optimizer that is copied, unpickled or loaded."""
+        super().__setstate__(state)
+        self._built = []
+
+    def _play(self, rounds: list[tuple[_Stack, Tensor]]) -> None:
+        """Play one round on several stacks: on all of them or, if one is at fault, on none."""
+        capturing = any(_is_capturing(stack) for stack, _ in rounds)
+        if not capturing:
+            for stack, _ in rounds:
+                self._adopt_settings(stack)
+        faults = [find_faults(stack.accounts, given, stack.numbers()) for stack, given in rounds]
+        valid = None
+        if capturing:
+            valid = ~torch.cat(faults).any()
+            for (stack, _), fault in zip(rounds, faults, strict=True):
+                stack.accounts["faults"].add_(fault)
+        elif rounds and torch.cat(faults).any():
+            raise self._first_fault(rounds, faults)
+        for stack, given in rounds:
+            mixtures = play(stack.accounts, given, stack.numbers(), edges=stack.edges, valid=valid)
+            mixtures = mixtures.to(stack.params[0].dtype)
+            if valid is not None:
+                mixtures = torch.where(valid, mixtures, torch.stack(stack.params))
+            torch._foreach_copy_(list(stack.params), list(mixtures.unbind()))
+
+    def _first_fault(self, rounds: list[tuple[_Stack, Tensor]], faults: list[Tensor]) -> RoundError:
+        stack, given, fault = next(
+            (stack, given, fault)
+            for (stack, given), fault in zip(rounds, faults, strict=True)
+            if fault.any()
+        )
+        row, column = fault.nonzero().tolist()[0]
+        rewards = given[row].masked_fill(~living(stack.accounts)[row], 0.0)
+        reason = explain_fault(FAULTS[column], stack.settings, rewards)
+        return RoundError(f"mixture {self._number(stack.params[row])} refused this round: {reason}")
+
+    def _adopt_settings(self, stack: _Stack) -> None:
+        """Take over settings that were assigned to the group as plain numbers, or loaded."""
+        group = self.param_groups[stack.group]
+        if all(group[name] is stack.settings[name] for name in SETTINGS):
+            return
+        for name, value in require_settings(group).items():
+            group[name] = stack.settings[name].fill_(value)
+
+    def _stacks(self) -> list[_Stack]:
+        if not self._built:
+            for group in range(len(self.param_groups)):
+                self._build(group)
+        return self._built
+
+    def _build(self, group: int) -> None:
+        """Stack the accounts of a group's mixtures; `self.state` holds views of the stacks."""
+        alike: dict[tuple[torch.Size, torch.dtype], list[Tensor]] = {}
+        for p in self.param_groups[group]["params"]:
+            alike.setdefault((p.shape, p.dtype), []).append(p)
+        settings = {name: self.param_groups[group][name] for name in SETTINGS}
+        for (shape, _), params in alike.items():
+            device = params[0].device
+            accounts = open_accounts(len(params), shape[0], shape[1], device)
+            for index, p in enumerate(params):
+                views = {name: value[index] for name, value in accounts.items()}
+                for name, value in self.state.get(p, {}).items():
+                    views[name].copy_(value)
+                self.state[p] = views
+            edges = torch.tensor(HISTOGRAM_EDGES, dtype=torch.float64, device=device)
+            self._built.append(_Stack(group, tuple(params), accounts, settings, edges))
+
+    def _stacks_with_gradients(self) -> Iterator[_Stack]:
+        for stack in self._stacks():
+            having = [i for i, p in enumerate(stack.params) if p.grad is not None]
+            if len(having) == len(stack.params):
+                yield stack
+            else:
+                yield from (stack.only(i) for i in having)
+
+    def _stack_of(self, mixture: Tensor) -> _Stack:
+        for stack in self._stacks():
+            for index, param in enumerate(stack.params):
+                if param is mixture:
+                    return stack.only(index)
+        raise ConfigError(
+            f"not a mixture of this optimizer: a tensor of shape {tuple(mixture.shape)}; pass the "
+            "parameter itself, not a copy or a row of it"
+        )
+
+    def _accounts_of(self, mixture: Tensor) -> Accounts:
+        return {name: value[0] for name, value in self._stack_of(mixture).accounts.items()}
+
+    def _number(self, mixture: Tensor) -> int:
+        every = chain.from_iterable(group["params"] for group in self.param_groups)
+        return next(i for i, p in enumerate(every) if p is mixture)
+
+
+def _is_capturing(stack: _Stack) -> bool:
+    return stack.params[0].is_cuda and torch.cuda.is_current_stream_capturing()

@@ -1,0 +1,133 @@
+"""What `ExpertsOptimizer` asks of its mixtures, its settings and a saved state, and what it says if not.
+
+Each check names the fault, the value and the remedy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from torch import Tensor
+
+from xnas.errors import ConfigError
+from xnas.optim.accounts import Accounts
+from xnas.theory import optimal_learning_rate, require_simplex
+from xnas.theory.mixture import simplex_tolerance
+
+Group = dict[str, Any]
+
+WITHOUT_FLOAT64 = frozenset({"mps"})
+"""Kinds of device without float64, which the sums need: exact ties decide wipeouts."""
+
+
+def require_mixtures(mixtures: Sequence[Tensor], *, first: Sequence[Tensor]) -> None:
+    """Raise unless these are mixtures, each listed once, on the device of the `first` group."""
+    if not mixtures:
+        raise ConfigError("a parameter group has no mixtures; leave the group out")
+    if len({id(p) for p in mixtures}) < len(mixtures):
+        raise ConfigError("a mixture stands twice in one parameter group; list each once")
+    device = first[0].device
+    for mixture in mixtures:
+        if mixture.device != device:
+            raise ConfigError(
+                f"mixtures on {device} and {mixture.device} in one optimizer; move them to one device, "
+                "or make an optimizer for each"
+            )
+        require_mixture(mixture)
+
+
+def require_mixture(mixture: Tensor) -> None:
+    """Raise unless `mixture` is (forecasters, experts) and uniform, on a device with float64."""
+    if mixture.dim() != 2 or 0 in mixture.shape or not mixture.is_floating_point():
+        raise ConfigError(
+            "a mixture is a floating-point tensor (forecasters, experts), at least (1, 1), got "
+            f"{mixture.dtype} of shape {tuple(mixture.shape)}"
+        )
+    if mixture.device.type in WITHOUT_FLOAT64:
+        raise ConfigError(
+            f"device {mixture.device} has no float64, which sums of rewards need; keep the mixtures on "
+            "the CPU and move them where they are used"
+        )
+    require_simplex(mixture)
+    uniform = 1 / mixture.shape[1]
+    off = (mixture.detach().double() - uniform).abs().max().item()
+    if off > simplex_tolerance(mixture.dtype):
+        raise ConfigError(
+            f"a mixture must start uniform at 1/{mixture.shape[1]} = {uniform:.6g}, but a weight is off "
+            f"by {off:.3g}; start with torch.full, and to resume build the optimizer first, then load"
+        )
+
+
+def require_settings(group: Group) -> dict[str, int | float]:
+    """Settings of a group as plain numbers, η* put in for `lr=None`."""
+    horizon, bound = _number(group["horizon"]), _number(group["reward_bound"])
+    relaxation = _number(group["relaxation"])
+    if not (math.isfinite(horizon) and horizon >= 1 and horizon == int(horizon)):
+        raise ConfigError(f"horizon must be a whole number of rounds, at least 1, got {horizon}")
+    if not (math.isfinite(bound) and bound > 0):
+        raise ConfigError(f"reward_bound must be a positive number, got {bound}")
+    if not 0 < relaxation <= 1:
+        raise ConfigError(
+            f"relaxation must lie in (0, 1], got {relaxation}; 1 is the paper's safe wipeout"
+        )
+    sizes = sorted({p.shape[1] for p in group["params"]})
+    if group["lr"] is None:
+        if len(sizes) > 1:
+            raise ConfigError(
+                f"lr=None derives the rate from the number of experts, but this group has mixtures of "
+                f"{' and '.join(map(str, sizes))}; give each a group of its own, or pass lr"
+            )
+        rate = optimal_learning_rate(sizes[0], int(horizon), bound)
+    else:
+        rate = _number(group["lr"])
+        may_be_zero = sizes == [1] or isinstance(group["lr"], Tensor)  # where a schedule ended
+        if not (math.isfinite(rate) and (rate > 0 or (rate == 0 and may_be_zero))):
+            raise ConfigError(f"lr must be a positive number, or None for the best one, got {rate}")
+    return {"lr": rate, "horizon": int(horizon), "reward_bound": bound, "relaxation": relaxation}
+
+
+def require_same_shapes(saved: Mapping[str, Any], accounts: Sequence[Accounts]) -> None:
+    """Raise unless a saved state has an account of the right shape for each mixture."""
+    keys = list(chain.from_iterable(group["params"] for group in saved["param_groups"]))
+    if len(keys) != len(accounts):
+        raise ConfigError(
+            f"the saved state has {len(keys)} mixtures, this optimizer {len(accounts)}; load it into an "
+            "optimizer of the same mixtures"
+        )
+    for number, (key, account) in enumerate(zip(keys, accounts, strict=True)):
+        entry = saved["state"].get(key, {})
+        for name, value in account.items():
+            if name not in entry:
+                raise ConfigError(
+                    f"the saved state of mixture {number} has no {name!r}; it was not saved by "
+                    "ExpertsOptimizer.state_dict()"
+                )
+            if (entry[name].shape, entry[name].dtype) != (value.shape, value.dtype):
+                raise ConfigError(
+                    f"{name!r} of mixture {number} was saved as {entry[name].dtype} "
+                    f"{tuple(entry[name].shape)}, here it is {value.dtype} {tuple(value.shape)}; load "
+                    "it into an optimizer of the same mixtures"
+                )
+
+
+def explain_fault(fault: str, settings: Mapping[str, Tensor], rewards: Tensor | None = None) -> str:
+    """One line on why a round was refused; `rewards` (rounds, ...) are those of living experts."""
+    if fault == "past the horizon":
+        return f"the horizon of {int(settings['horizon'])} rounds has passed; set a longer one"
+    if fault == "bad learning rate":
+        return f"the learning rate is {float(settings['lr'])}; check the scheduler"
+    remedy = "lower the learning rate of the weights, or look for a division by zero in the loss"
+    if rewards is None:
+        return f"rewards were not finite; {remedy}"
+    _, forecaster, expert = (~rewards.isfinite()).nonzero().tolist()[0]
+    value = rewards[~rewards.isfinite()][0].item()
+    return f"the reward of forecaster {forecaster}, expert {expert} is {value}; {remedy}"
+
+
+def _number(value: float | Tensor) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Tensor):
+        raise ConfigError(f"a setting must be a number, got {value!r}")
+    return float(value)
