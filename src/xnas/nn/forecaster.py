@@ -1,0 +1,101 @@
+"""The forecaster of one edge: experts, mixed (eq. 1).
+
+`Forecaster` holds named experts, any modules whose outputs have the same shape. Its prediction is
+p = Σ u_i f_i(x). The mixture u is a leaf of autograd, so backward leaves ∂ℓ/∂u_i = ∇_pℓ · f_i in its
+gradient: the negative reward of expert i (Algorithm 1, line 8). A wiped expert has weight 0; `wipe` also
+removes its module, and with it the computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from xnas.errors import ConfigError
+
+
+def uniform_mixture(forecasters: int, experts: int) -> nn.Parameter:
+    """A mixture as Algorithm 1 starts it (line 2): a parameter (forecasters, experts) of 1/N."""
+    if forecasters < 1 or experts < 1:
+        raise ConfigError(
+            f"a mixture needs at least 1 forecaster and 1 expert, got {forecasters} and {experts}"
+        )
+    return nn.Parameter(torch.full((forecasters, experts), 1 / experts))
+
+
+class Forecaster(nn.Module):
+    """Named experts and, unless `own_mixture` is False, a mixture (1, experts) of their own.
+
+    A network whose forecasters share mixtures owns them itself, builds its forecasters with
+    `own_mixture=False` and hands each its row.
+    """
+
+    mixture_parameters = ("mixture",)
+
+    def __init__(self, experts: Mapping[str, nn.Module], *, own_mixture: bool = True) -> None:
+        super().__init__()
+        if not experts:
+            raise ConfigError("a forecaster needs at least one expert, got none")
+        self.experts = nn.ModuleDict(experts)
+        self.names = tuple(experts)
+        self.mixture = uniform_mixture(1, len(experts)) if own_mixture else None
+
+    def forward(self, x: Tensor, mixture: Tensor | None = None) -> Tensor:
+        """Prediction for `x` (batch, ...) with `mixture`: (experts,), or (batch, experts) per sample.
+
+        The mixture always has a column for every expert the forecaster was built with, wiped or not,
+        in the order of `names`.
+        """
+        u = self._own_mixture() if mixture is None else mixture
+        if u.shape[-1] != len(self.names) or u.dim() > 2:
+            raise ConfigError(
+                f"a mixture for this forecaster is ({len(self.names)},) or (batch, {len(self.names)}), "
+                f"got {tuple(u.shape)}"
+            )
+        prediction: Tensor | None = None
+        for index, name in enumerate(self.names):
+            if name not in self.experts:
+                continue
+            advice = self.experts[name](x)
+            weighted = _column(u, index, advice) * advice
+            if prediction is None:
+                prediction = weighted
+            elif prediction.shape != weighted.shape:
+                raise ConfigError(
+                    f"expert {name!r} returns shape {tuple(advice.shape)}, the experts before it "
+                    f"{tuple(prediction.shape)}; experts of one forecaster must agree"
+                )
+            else:
+                prediction = prediction + weighted
+        assert prediction is not None  # noqa: S101 - wipe keeps one expert
+        return prediction
+
+    def wipe(self, names: Iterable[str]) -> None:
+        """Delete experts. The mixture keeps their columns, whose weights are 0 once they were wiped."""
+        doomed = [names] if isinstance(names, str) else list(names)
+        for name in doomed:
+            if name not in self.experts:
+                known = ", ".join(self.experts)
+                raise ConfigError(f"no living expert {name!r} to wipe out; there are: {known}")
+        if len(set(doomed)) == len(self.experts):
+            raise ConfigError(f"cannot wipe out all of {', '.join(self.experts)}: one expert must stay")
+        for name in set(doomed):
+            del self.experts[name]
+
+    def extra_repr(self) -> str:
+        """Name the experts that are gone."""
+        gone = [name for name in self.names if name not in self.experts]
+        return f"wiped: {', '.join(gone)}" if gone else ""
+
+    def _own_mixture(self) -> Tensor:
+        if self.mixture is None:
+            raise ConfigError("this forecaster was built with own_mixture=False; pass forward a mixture")
+        return self.mixture
+
+
+def _column(mixture: Tensor, index: int, advice: Tensor) -> Tensor:
+    """Weight of one expert, shaped to multiply its advice: one number, or one a sample."""
+    weight = mixture[..., index]
+    return weight if weight.dim() == 0 else weight.reshape(-1, *[1] * (advice.dim() - 1))
