@@ -82,7 +82,7 @@ class AxesStudy:
     optimum: Point
     trajectories: tuple[Trajectory, ...]
     wiped_at: tuple[int, ...]
-    """With wipeout: the round in which each axis goes, 0 for never."""
+    """The round in which Algorithm 1 wipes out each axis; 0 for never, or if it starts elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class SelectionStudy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegretCurve:
-    """Cumulative regret of one method after the given rounds of a sequence."""
+    """Regret of one method over games of the given lengths."""
 
     method: str
     rounds: tuple[int, ...]

@@ -127,7 +127,7 @@ def test_groups_have_settings_of_their_own():
         horizon=1,
     )
     rates = [float(group["lr"]) for group in optimizer.param_groups]
-    assert rates == pytest.approx([7.5e-4, 1.3e-3], rel=0.01)  # the paper's example, Sec. 3.2
+    assert rates == pytest.approx([7.5e-4, 1.3e-3], rel=0.01)  # the paper's example, Sec. 3.2.2
     assert float(optimizer.param_groups[1]["relaxation"]) == 0.1
 
 

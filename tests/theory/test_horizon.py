@@ -7,7 +7,7 @@ from xnas.theory import optimal_regret_bound, regret_bound
 
 
 def test_paper_s_example_gives_the_paper_s_rates():
-    # Sec. 3.2: d = 25 000, 50 epochs, 6 and 2 replications, 8 experts; 7 experts would miss by 4 %.
+    # Sec. 3.2.2: d = 25 000, 50 epochs, 6 and 2 replications, 8 experts; 7 experts would miss by 4 %.
     normal, reduction = (effective_horizon(25_000, 50, r) for r in (6, 2))
     assert (normal, reduction) == (7_500_000, 2_500_000)
     assert optimal_learning_rate(8, normal) == pytest.approx(7.5e-4, rel=0.01)

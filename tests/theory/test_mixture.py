@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xnas import ConfigError, normalized_entropy
-from xnas.theory import linearized_regret, mixture_of, predict, regret, require_simplex, strengths_of
+from xnas.theory import (
+    clip_rewards,
+    linearized_regret,
+    mixture_of,
+    predict,
+    regret,
+    require_simplex,
+    strengths_of,
+)
 
 EVERYBODY = torch.tensor([True, True, True])
 
@@ -101,3 +109,9 @@ def test_rounded_mixtures_of_every_dtype_are_accepted(dtype):
     for experts in range(1, 65):
         require_simplex(torch.full((3, experts), 1 / experts, dtype=dtype))
         require_simplex(torch.randn(3, experts, dtype=torch.float64).softmax(-1).to(dtype))
+
+
+def test_clipping_is_element_wise_and_does_not_round():
+    rewards = torch.tensor([0.3, 2.0, -7.0], dtype=torch.float64)
+    assert clip_rewards(rewards, reward_bound=1.5).tolist() == [0.3, 1.5, -1.5]
+    assert clip_rewards(torch.tensor([1, 2, -3]), reward_bound=0.5).tolist() == [0.5, 0.5, -0.5]

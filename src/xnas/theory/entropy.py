@@ -1,4 +1,4 @@
-"""Mean normalised entropy: how undecided the forecasters of a cell are (supplement, Sec. 7.5).
+"""Mean normalised entropy: how undecided the forecasters of a cell are (Sec. 8.5, eqs. 54-55).
 
 1 is a uniform mixture, 0 one expert alone. The paper's printed mean divides by |I|·|J|, which is not
 the number of edges of a cell; the mean here is over forecasters.

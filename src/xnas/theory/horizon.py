@@ -1,4 +1,4 @@
-"""How many rounds a forecaster plays, and the learning rate that follows from it (Sec. 3.1-3.2).
+"""How many rounds a forecaster plays, and the learning rate that follows from it (Sec. 3.1, 3.2.2).
 
 The regret bound ηTL²/2 + ln N / η is least at η* = sqrt(2 ln N / (T L²)), so the horizon T and the
 number of experts N fix the rate; nothing is left to tune.
@@ -23,7 +23,7 @@ def effective_horizon(examples: int, epochs: int, replications: int) -> int:
 
 
 def optimal_learning_rate(experts: int, horizon: int, reward_bound: float = 1.0) -> float:
-    """η* = sqrt(2 ln N / (T L²)), the minimiser of the bound without wipeout (eq. eta_and_regret).
+    """η* = sqrt(2 ln N / (T L²)), the minimiser of the bound without wipeout (eq. 4).
 
     It is 0 for a single expert, who has nothing to learn.
     """

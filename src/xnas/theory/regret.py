@@ -25,7 +25,7 @@ def regret(forecaster_losses: Tensor, expert_losses: Tensor) -> Tensor:
 
 
 def linearized_regret(mixtures: Tensor, rewards: Tensor) -> Tensor:
-    """Σ ℓ'_t(p_t) - min_i Σ ℓ'_t(f_t,i) = max_i Σ_t R_t,i - Σ_t u_{t-1} · R_t, what the proof bounds.
+    """Regret with each loss replaced by its gradient: max_i Σ_t R_t,i - Σ_t u_{t-1} · R_t (eq. 31).
 
     Shapes: both (..., rounds, experts), `mixtures` those that each round predicted with; result (...).
     """
@@ -73,10 +73,10 @@ def log_wipeout_factor(
     *,
     learning_rate: float | Tensor,
 ) -> Tensor:
-    """Logarithm of Γ_t of one round: Γ_t = 1 + Σ_{wiped} v_t,i / Σ_{kept} v_t,i (before Lemma 2).
+    """Logarithm of Γ_t of one round: Γ_t = 1 + Σ_{wiped} v_t,i / Σ_{kept} v_t,i (Sec. 3.1, eq. 28).
 
-    All weights are those after the round's update. (The proof of Lemma 2 prints v_{t-1} in the
-    numerator, for which the lemma fails.) Shapes (..., experts), result (...).
+    All weights are those after the round's update. (Eq. 11, in the proof of Lemma 2, prints
+    v_{t-1} in the numerator, for which the lemma fails.) Shapes (..., experts), result (...).
     """
     log_weights = (learning_rate * cumulative_rewards.double()).masked_fill(~alive_before, -torch.inf)
     weights = (log_weights - log_weights.amax(-1, keepdim=True)).exp()

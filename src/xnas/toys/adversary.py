@@ -1,4 +1,4 @@
-"""The sequence that Adam fails on, seen as a choice between two experts (Sec. 3.1, last paragraph).
+"""The sequence that Adam fails on, seen as a choice between two experts (Sec. 3.1, "Regret Bounds").
 
 Reddi, Kale and Kumar (2018) give Adam the losses Cx, -x, -x, Cx, ... on x in [-1, 1]. With C > 2 the
 best fixed point is -1, but with β1 = 0 and β2 = 1/(1 + C²) Adam's steps forget the large gradient and

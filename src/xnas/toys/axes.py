@@ -1,4 +1,4 @@
-"""Experts that are the axes of a simplex: the supplement's deterministic problems (Sec. 7.1-7.2).
+"""Experts that are the axes of a simplex: the supplement's deterministic problems (Sec. 8.1-8.2).
 
 Each axis is an expert with constant advice, so the prediction is the mixture itself and the gradient
 with respect to an axis is the negative of that expert's reward. XNAS adds up rewards; gradient descent
@@ -69,16 +69,16 @@ def _literal_rewards(mixture: Tensor, gradient: Tensor) -> Tensor:  # noqa: ARG0
 
 
 def _simplex_rewards(mixture: Tensor, gradient: Tensor) -> Tensor:  # noqa: ARG001 - a rule's signature
-    """The 2D section's words: "the gradients with respect to the axes are the negative of one another".
+    """The 2D section's reading: the gradients of the two axes are the negative of one another.
 
-    True of ∂_x - ∂_y, not of the partial derivatives themselves.
+    That is true of ∂_x - ∂_y, and not of the partial derivatives themselves.
     """
     difference = gradient[0] - gradient[1]
     return torch.stack([-difference, difference])
 
 
 def _gd_rewards(mixture: Tensor, gradient: Tensor) -> Tensor:
-    """Gradient descent with softmax (eq. GD_SM_update)."""
+    """Gradient descent with softmax (eq. 6)."""
     return softmax_gd_rewards(mixture, -gradient)
 
 
@@ -134,18 +134,18 @@ def study(problem: AxesProblem, methods: tuple[str, ...], learning_rate: float) 
 
 
 def toy_3d(learning_rate: float = LATE_BLOOMER_RATE) -> AxesStudy:
-    """The late bloomer: axis z is penalised for 30 steps and rewarded for 90 (Sec. 7.1)."""
+    """The late bloomer: axis z is penalised for 30 steps and rewarded for 90 (Sec. 8.1)."""
     return study(LATE_BLOOMER, ("xnas", "gd"), learning_rate)
 
 
 def toy_2d() -> tuple[AxesStudy, ...]:
-    """Balanced, imbalanced and quadratic problems, with both readings of XNAS (Sec. 7.2)."""
+    """Balanced, imbalanced and quadratic problems, with both readings of XNAS (Sec. 8.2)."""
     methods = ("xnas", "xnas simplex", "gd")
     return tuple(study(p, methods, PLANE_RATE) for p in (BALANCED, IMBALANCED, QUADRATIC))
 
 
 def attenuation() -> Attenuation:
-    """The factor x(1 - x) along the simplex and against α_x (Sec. 7.2.3)."""
+    """The factor x(1 - x) along the simplex and against α_x (Sec. 8.2.3)."""
     x = torch.linspace(0, 1, 101, dtype=torch.float64)
     logit = torch.linspace(-10, 10, 201, dtype=torch.float64)
     sigma = logit.sigmoid()

@@ -1,4 +1,4 @@
-"""The stochastic study: which optimizer finds the best of N noisy experts, at what regret (Sec. 7.3).
+"""The stochastic study: which optimizer finds the best of N noisy experts, at what regret (Sec. 8.3).
 
 Each expert has a value b_i ~ N(0, 1) and pays R_t,i ~ N(b_i, σ²). Losses are -R, so the regret of
 eq. 2 is max_i Σ R_t,i - Σ u_{t-1} · R_t. All runs, and all learning rates, are played at once.
@@ -34,7 +34,11 @@ RATES = ("0.1", "1", "optimal")
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """One pair (N, σ). The paper states no bound; 3 standard deviations of a reward are used."""
+    """One pair (N, σ). The paper states no bound; 3 standard deviations of a reward are used.
+
+    An expert's own value may lie beyond it (at σ = 0.1 the best one does in 16 of 1000 runs of 10). XNAS
+    learns from clipped rewards, while regret counts the whole ones.
+    """
 
     experts: int
     noise: float

@@ -1,0 +1,29 @@
+"""How a claim is judged: from numbers, by rules stated here once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from xnas.records import Verdict
+
+SLOPE_TOLERANCE = 0.15
+"""A fitted exponent this close to the claimed one counts as the claimed law."""
+STANDARD_ERRORS = 2.0
+"""Differences of this many standard errors are clear; smaller ones are noise."""
+
+
+def judge(*conditions: bool) -> Verdict:
+    """All conditions met, some, or none."""
+    if all(conditions):
+        return "holds"
+    return "holds in part" if any(conditions) else "does not hold"
+
+
+def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """Least-squares exponent of y ~ x^slope."""
+    log_x = torch.tensor(x, dtype=torch.float64).log()
+    log_y = torch.tensor(y, dtype=torch.float64).log()
+    centred = log_x - log_x.mean()
+    return float((centred * log_y).sum() / centred.square().sum())
