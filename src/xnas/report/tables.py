@@ -1,0 +1,58 @@
+"""Tables in Markdown and plain text, from records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from xnas.records import Claim, StepCost
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; bars inside cells are escaped."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
+
+
+def aligned_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for the terminal: first column to the left, the others to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+
+    def row(cells: Sequence[str]) -> str:
+        first, *rest = cells
+        numbers = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        return "  ".join([first.ljust(widths[0]), *numbers]).rstrip()
+
+    return "\n".join(map(row, lines))
+
+
+def claims_page(claims: Sequence[Claim], figures: Sequence[str], how: str) -> str:
+    """The page `claims.md`: every claim with what was measured and whether it holds."""
+    count = Counter(claim.verdict for claim in claims)
+    told = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+    rows = [(c.statement, c.where, c.measured, f"**{c.verdict}**") for c in claims]
+    pictures = "\n\n".join(f"![{name}]({name}.png)" for name in figures)
+    return (
+        "# What the paper claims of its optimizer, and what was measured\n\n"
+        f"{how} Sections, equations and figures are those of arXiv:1906.08031v1. "
+        f"Of {len(claims)} claims: {told}.\n\n"
+        f"{markdown_table(('claim', 'where', 'measured', 'verdict'), rows)}\n\n{pictures}\n"
+    )
+
+
+def step_cost_table(costs: Sequence[StepCost]) -> str:
+    """What an optimizer step costs, with ratios to `ExpertsOptimizer` on the same mixtures."""
+    rows = [
+        (
+            c.optimizer,
+            f"{c.mixtures}",
+            f"{c.microseconds:,.0f}",
+            f"{c.spread:,.0f}",
+            f"{c.ratio:.2f}",
+            f"{c.state_bytes:,}",
+        )
+        for c in costs
+    ]
+    header = ("one step of", "mixtures", "µs (median)", "quartiles", "ratio", "state bytes / mixture")
+    return aligned_table(header, rows)
