@@ -1,0 +1,5 @@
+"""`python -m xnas` is the command `xnas`."""
+
+from xnas.cli import main
+
+main()

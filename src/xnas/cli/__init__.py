@@ -1,0 +1,56 @@
+"""The command line: `xnas COMMAND`, or `python -m xnas COMMAND`.
+
+Flags, their help and their defaults come from the config dataclasses. An error that a user can act upon
+is one line on stderr and exit status 2; `--debug` shows the traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from xnas import __version__
+from xnas.cli.bench import bench
+from xnas.cli.reproduce import reproduce
+from xnas.errors import XnasError
+
+app = App(
+    name="xnas",
+    help="Neural architecture search with expert advice.",
+    help_epilogue="Every command takes --debug, which shows the traceback of an error.",
+    version=__version__,
+    suppress_keyboard_interrupt=False,
+)
+app.command(reproduce)
+app.command(bench)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command; exit with 2 for an error that the user can act upon, 130 when interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        app(
+            [word for word in given if word != "--debug"],
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_none",
+        )
+    except (CycloptsError, XnasError) as error:
+        if debug:
+            raise
+        sys.exit(_complain(error))
+    except KeyboardInterrupt:
+        print("xnas: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _complain(error: Exception) -> int:
+    print(f"xnas: {' '.join(str(error).split())}", file=sys.stderr)
+    return 2

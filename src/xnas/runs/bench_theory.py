@@ -1,0 +1,169 @@
+"""What one step of `ExpertsOptimizer` costs, beside a plain loop and the usual optimizers.
+
+Times of one machine compare only within one run, so the table gives ratios.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+
+import torch
+from torch import nn
+
+from xnas.errors import ConfigError
+from xnas.nn import uniform_mixture
+from xnas.optim import ExpertsOptimizer
+from xnas.records import StepCost
+
+FORECASTERS, EXPERTS = 14, 7
+HORIZON = 10_000_000
+PLAIN = "plain Python loop"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchTheoryConfig:
+    """How to time a step."""
+
+    mixtures: tuple[int, ...] = (2, 1000)
+    """Numbers of mixtures (14 x 7 each) to time."""
+    repetitions: int = 30
+    """Timed steps of each optimizer; the median is told. The plain loop gets a tenth of them."""
+
+    def __post_init__(self) -> None:
+        if self.repetitions < 3:
+            raise ConfigError(f"repetitions must be at least 3, got {self.repetitions}")
+        if not self.mixtures or min(self.mixtures) < 1:
+            raise ConfigError(f"mixtures must be positive numbers, got {self.mixtures}")
+
+
+class PlainLoop:
+    """Algorithm 1 in plain Python, a loop over mixtures, forecasters and experts: the baseline."""
+
+    def __init__(self, mixtures: Sequence[nn.Parameter], *, learning_rate: float, horizon: int) -> None:
+        self.mixtures, self.learning_rate, self.horizon = mixtures, learning_rate, horizon
+        self.sums = [[[0.0] * m.shape[1] for _ in range(m.shape[0])] for m in mixtures]
+        self.alive = [[[True] * m.shape[1] for _ in range(m.shape[0])] for m in mixtures]
+        self.rounds = 0
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Play one round, reward bound 1, no relaxation, no ledger."""
+        self.rounds += 1
+        reach = 2 * (self.horizon - self.rounds)
+        for mixture, sums, alive in zip(self.mixtures, self.sums, self.alive, strict=True):
+            assert mixture.grad is not None  # noqa: S101 - the benchmark sets gradients
+            rows = [
+                self._play(gradient, s, a, reach)
+                for gradient, s, a in zip(mixture.grad.tolist(), sums, alive, strict=True)
+            ]
+            mixture.copy_(torch.tensor(rows))
+
+    def _play(
+        self, gradient: list[float], sums: list[float], alive: list[bool], reach: float
+    ) -> list[float]:
+        for i, lives in enumerate(alive):
+            if lives:
+                sums[i] += max(-1.0, min(1.0, -gradient[i]))
+        leader = max(s for s, lives in zip(sums, alive, strict=True) if lives)
+        for i, s in enumerate(sums):
+            alive[i] = alive[i] and s >= leader - reach - 1e-9
+        weights = [
+            math.exp(self.learning_rate * (s - leader)) if lives else 0.0
+            for s, lives in zip(sums, alive, strict=True)
+        ]
+        total = sum(weights)
+        return [w / total for w in weights]
+
+
+def bench_theory(config: BenchTheoryConfig) -> list[StepCost]:
+    """Time all optimizers on the same gradients, turn by turn, for each number of mixtures."""
+    costs = []
+    for count in config.mixtures:
+        steppers = _steppers(count)
+        times: dict[str, list[float]] = {name: [] for name in steppers}
+        for repetition in range(config.repetitions + 1):
+            for name, (step, _) in steppers.items():
+                if name == PLAIN and repetition > max(2, config.repetitions // 10):
+                    continue
+                started = time.perf_counter()
+                step()
+                if repetition:  # the first step warms up
+                    times[name].append(1e6 * (time.perf_counter() - started))
+        base = statistics.median(times["ExpertsOptimizer"])
+        for name, (_, size) in steppers.items():
+            low, middle, high = statistics.quantiles(times[name], n=4, method="inclusive")
+            costs.append(
+                StepCost(
+                    optimizer=name,
+                    mixtures=count,
+                    microseconds=middle,
+                    spread=high - low,
+                    ratio=middle / base,
+                    state_bytes=size() // count,
+                )
+            )
+    return costs
+
+
+def state_bytes() -> dict[str, int]:
+    """Bytes of state that each optimizer keeps for one mixture of 14 x 7 after a step."""
+    sizes = {}
+    for name, (step, size) in _steppers(1).items():
+        if name != PLAIN:
+            step()
+            sizes[name.split(",")[0]] = size()
+    return sizes
+
+
+def essential_bytes() -> int:
+    """Bytes of what Algorithm 1 itself has to remember of one mixture of 14 x 7: sums of rewards."""
+    mixture = uniform_mixture(FORECASTERS, EXPERTS)
+    sums = ExpertsOptimizer([mixture], horizon=1).cumulative_rewards(mixture)
+    return sums.numel() * sums.element_size()
+
+
+Stepper = tuple[Callable[[], object], Callable[[], int]]
+
+
+def _steppers(count: int) -> dict[str, Stepper]:
+    """Name -> (step, bytes of state), each on mixtures of its own with the same fresh gradients."""
+    generator = torch.Generator().manual_seed(0)
+    gradients = [0.1 * torch.randn(count, FORECASTERS, EXPERTS, generator=generator) for _ in range(4)]
+
+    def mixtures() -> list[nn.Parameter]:
+        return [uniform_mixture(FORECASTERS, EXPERTS) for _ in range(count)]
+
+    def stepper(params: list[nn.Parameter], optimizer: torch.optim.Optimizer | PlainLoop) -> Stepper:
+        turns = cycle(gradients)
+
+        def step() -> None:
+            for p, gradient in zip(params, next(turns), strict=True):
+                p.grad = gradient
+            optimizer.step()
+
+        def size() -> int:
+            return 0 if isinstance(optimizer, PlainLoop) else _bytes(optimizer)
+
+        return step, size
+
+    experts, loop, adam, sgd = (mixtures() for _ in range(4))
+    return {
+        "ExpertsOptimizer": stepper(experts, ExpertsOptimizer(experts, horizon=HORIZON)),
+        PLAIN: stepper(loop, PlainLoop(loop, learning_rate=1e-3, horizon=HORIZON)),
+        "Adam": stepper(adam, torch.optim.Adam(adam, lr=3e-4, betas=(0.5, 0.999), foreach=True)),
+        "SGD, momentum": stepper(sgd, torch.optim.SGD(sgd, lr=0.1, momentum=0.9, foreach=True)),
+    }
+
+
+def _bytes(optimizer: torch.optim.Optimizer) -> int:
+    return sum(
+        value.numel() * value.element_size()
+        for state in optimizer.state.values()
+        for value in state.values()
+        if isinstance(value, torch.Tensor)
+    )

@@ -1,0 +1,54 @@
+"""Folders of results: taken only when empty, filled whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+from xnas.errors import ConfigError
+
+
+@contextmanager
+def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A scratch folder beside `out`, whose files move to `out` when the block ends without an error.
+
+    A folder that holds anything is refused, unless `overwrite` allows to replace files in it.
+    """
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; choose a folder with --out")
+    if not overwrite and out.is_dir() and any(out.iterdir()):
+        raise ConfigError(f"{out} is not empty; choose another folder with --out, or pass --overwrite")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
+            yield Path(scratch)
+            out.mkdir(exist_ok=True)
+            for file in sorted(Path(scratch).iterdir()):
+                _flush(file)
+                file.replace(out / file.name)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write to {out}: {error.strerror}; choose another folder with --out"
+        ) from error
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write records, or containers of them, as indented JSON."""
+    text = json.dumps(value, default=_plain, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf8")
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def _flush(file: Path) -> None:
+    with file.open("rb") as handle:
+        os.fsync(handle.fileno())

@@ -1,0 +1,154 @@
+"""The paper's figures that can be made, the numbers behind them, and its claims judged.
+
+An item of `ITEMS` computes a study, writes its numbers as JSON, draws its figures and judges claims.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from matplotlib.figure import Figure
+
+from xnas import report, toys
+from xnas.errors import ConfigError
+from xnas.records import Claim
+from xnas.report.tables import claims_page
+from xnas.runs.bench_theory import essential_bytes, state_bytes
+from xnas.runs.folder import filled_folder, write_json
+
+LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReproduceConfig:
+    """Which of the paper's toys to reproduce, and where to."""
+
+    out: Path = Path("reproduction")
+    """Folder for figures (SVG and PNG), numbers (JSON) and claims.md; it must be empty."""
+    overwrite: bool = False
+    """Replace files of the same name in the folder."""
+    runs: int = 1000
+    """Monte-Carlo runs of the stochastic study."""
+    rounds: int = 1000
+    """Rounds of each of those runs."""
+    seed: int = 0
+    """Seed of the stochastic study."""
+    quiet: bool = False
+    """Print nothing but errors."""
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("runs", self.runs, 2),
+            ("rounds", self.rounds, 2),
+            ("seed", self.seed, 0),
+        ):
+            if value < least:
+                raise ConfigError(f"{name} must be at least {least}, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one item gives: numbers, figures by name, claims."""
+
+    numbers: object = None
+    figures: dict[str, Figure] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+
+def _forecaster(_: ReproduceConfig) -> Outcome:
+    return Outcome(figures={"forecaster": report.draw_forecaster(wiped=("avg_pool_3x3",))})
+
+
+def _toy_3d(_: ReproduceConfig) -> Outcome:
+    studies = {rate: toys.toy_3d(rate) for rate in LATE_BLOOMER_RATES}
+    figures = {
+        "toy-3d": report.draw_toy_3d(studies[0.5]),
+        "toy-3d-rate-0.1": report.draw_toy_3d(studies[0.1]),
+    }
+    return Outcome(list(studies.values()), figures, toys.toy_3d_claims(studies))
+
+
+def _toy_2d(_: ReproduceConfig) -> Outcome:
+    studies = toys.toy_2d()
+    figures = {f"toy-2d-{study.problem}": report.draw_toy_2d(study) for study in studies}
+    return Outcome(studies, figures, toys.toy_2d_claims(studies))
+
+
+def _attenuation(_: ReproduceConfig) -> Outcome:
+    record = toys.attenuation()
+    claims = toys.attenuation_claims(record, toys.toy_2d())
+    return Outcome(record, {"attenuation": report.draw_attenuation(record)}, claims)
+
+
+def _stochastic(config: ReproduceConfig) -> Outcome:
+    study = toys.stochastic_study(runs=config.runs, rounds=config.rounds, seed=config.seed)
+    return Outcome(study, {"stochastic": report.draw_stochastic(study)}, toys.stochastic_claims(study))
+
+
+def _adam(_: ReproduceConfig) -> Outcome:
+    study = toys.adversary_study()
+    return Outcome(study, {"adam": report.draw_adversary(study)}, toys.adversary_claims(study))
+
+
+def _memory(_: ReproduceConfig) -> Outcome:
+    sizes = state_bytes()
+    return Outcome(sizes, claims=toys.memory_claims(sizes, essential_bytes()))
+
+
+ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
+    "forecaster": _forecaster,
+    "toy-3d": _toy_3d,
+    "toy-2d": _toy_2d,
+    "attenuation": _attenuation,
+    "stochastic": _stochastic,
+    "adam": _adam,
+    "memory": _memory,
+}
+
+
+def reproduce(
+    items: tuple[str, ...], config: ReproduceConfig, tell: Callable[[str], None] = print
+) -> list[Claim]:
+    """Make the given items, or all; `tell` is called with a line for each. Returns the claims."""
+    chosen = tuple(dict.fromkeys(items)) or tuple(ITEMS)
+    for item in chosen:
+        if item not in ITEMS:
+            raise ConfigError(f"nothing called {item!r} to reproduce; there are: {', '.join(ITEMS)}")
+    claims: list[Claim] = []
+    names: list[str] = []
+    with filled_folder(config.out, overwrite=config.overwrite) as folder:
+        for item in chosen:
+            started = time.perf_counter()
+            outcome = ITEMS[item](config)
+            if outcome.numbers is not None:
+                write_json(folder / f"{item}.json", outcome.numbers)
+            for name, figure in outcome.figures.items():
+                report.save_figure(figure, folder, name)
+            names += outcome.figures
+            claims += outcome.claims
+            tell(_line(item, outcome, time.perf_counter() - started))
+        page = claims_page(claims, names, _how(chosen, config))
+        (folder / "claims.md").write_text(page, encoding="utf8")
+    return claims
+
+
+def _line(item: str, outcome: Outcome, seconds: float) -> str:
+    verdicts = [claim.verdict for claim in outcome.claims]
+    told = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+    return f"{item:12} {len(outcome.figures)} figures in {seconds:4.1f} s" + (
+        f"; claims: {told}" if told else ""
+    )
+
+
+def _how(items: tuple[str, ...], config: ReproduceConfig) -> str:
+    """How the page was made: no machine's name, but what numbers depend on."""
+    return (
+        f"Made by `xnas reproduce {' '.join(items)}` (stochastic study: {config.runs} runs of "
+        f"{config.rounds} rounds, seed {config.seed}; torch {torch.__version__.split('+')[0]}, "
+        f"Python {platform.python_version()})."
+    )

@@ -1,0 +1,107 @@
+"""The command line: one line and exit status 2 for an error, a traceback with --debug."""
+
+import subprocess
+import sys
+
+import pytest
+
+from xnas import ConfigError, __version__
+from xnas.cli import main
+
+
+def run(capsys, *arguments):
+    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
+    try:
+        main(arguments)
+        status = 0
+    except SystemExit as exit_:
+        status = exit_.code or 0
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_reproduce_tells_what_it_made(capsys, tmp_path):
+    status, out, err = run(capsys, "reproduce", "attenuation", "--out", str(tmp_path / "x"))
+    assert (status, err) == (0, "")
+    assert out.startswith("attenuation  1 figures in")
+    assert out.endswith(f"2 claims judged in {tmp_path / 'x' / 'claims.md'}\n")
+    assert (tmp_path / "x" / "attenuation.svg").exists()
+
+
+def test_quiet_says_nothing(capsys, tmp_path):
+    assert run(capsys, "reproduce", "attenuation", "--quiet", "--out", str(tmp_path / "x")) == (
+        0,
+        "",
+        "",
+    )
+
+
+def test_bench_theory_prints_a_table(capsys):
+    status, out, _ = run(capsys, "bench", "theory", "--mixtures", "1", "--repetitions", "3")
+    assert status == 0
+    assert out.splitlines()[0].startswith("one step of")
+    assert len(out.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("reproduce", "toy-4d"), "nothing called 'toy-4d' to reproduce; there are: forecaster, toy-3d"),
+        (("reproduce", "--runs", "many"), 'Invalid value for --runs: unable to convert "many" into int'),
+        (("reproduce", "--runs", "0"), "runs must be at least 2, got 0"),
+        (("reproduce", "--runz", "3"), "--runz"),
+        (("repro",), 'Unknown command "repro"'),
+        (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
+        (("bench", "cooking"), "cooking"),
+    ],
+)
+def test_errors_are_one_line_and_exit_2(capsys, arguments, words):
+    status, out, err = run(capsys, *arguments)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("xnas: ")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(ConfigError, match="runs must be at least 2"):
+        main(["reproduce", "--runs", "0", "--debug"])
+
+
+def test_help_is_complete_and_names_every_item(capsys):
+    status, out, _ = run(capsys, "reproduce", "--help")
+    assert status == 0
+    for flag in ("--out", "--overwrite", "--runs", "--rounds", "--seed", "--quiet"):
+        assert flag in out
+    text = " ".join(out.replace("│", " ").split())
+    assert "forecaster, toy-3d, toy-2d, attenuation, stochastic, adam, memory" in text
+    assert "Monte-Carlo runs of the stochastic study." in text
+
+
+def test_version_is_told(capsys):
+    assert run(capsys, "--version")[1].strip() == __version__
+
+
+def test_no_command_shows_the_commands(capsys):
+    status, out, _ = run(capsys)
+    assert status == 0
+    assert "reproduce" in out
+    assert "bench" in out
+
+
+def test_python_dash_m_is_the_same_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "xnas", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == __version__
+
+
+def test_an_interrupt_is_told_in_one_line(capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("xnas.runs.reproduce", interrupt)
+    status, _, err = run(capsys, "reproduce")
+    assert status == 130
+    assert err == "xnas: interrupted\n"

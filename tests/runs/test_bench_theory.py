@@ -1,0 +1,57 @@
+import pytest
+import torch
+
+from xnas import ConfigError, ExpertsOptimizer, uniform_mixture
+from xnas.report.tables import step_cost_table
+from xnas.runs import BenchTheoryConfig, bench_theory
+from xnas.runs.bench_theory import PlainLoop, essential_bytes, state_bytes
+
+
+def test_the_plain_loop_and_the_optimizer_agree():
+    rewards = torch.randn(80, 2, 4, 5)
+    fast = [uniform_mixture(4, 5) for _ in range(2)]
+    slow = [uniform_mixture(4, 5) for _ in range(2)]
+    optimizer = ExpertsOptimizer(fast, horizon=80, lr=0.3)
+    loop = PlainLoop(slow, learning_rate=0.3, horizon=80)
+    for round_rewards in rewards:
+        for p, q, given in zip(fast, slow, round_rewards, strict=True):
+            p.grad = q.grad = -given
+        optimizer.step()
+        loop.step()
+    for index, (p, q) in enumerate(zip(fast, slow, strict=True)):
+        torch.testing.assert_close(p, q, rtol=1e-6, atol=1e-9)
+        assert optimizer.alive(p).tolist() == loop.alive[index]
+
+
+def test_costs_are_measured_for_every_optimizer_and_number_of_mixtures():
+    costs = bench_theory(BenchTheoryConfig(mixtures=(1, 3), repetitions=3))
+    assert [(c.mixtures, c.optimizer) for c in costs] == [
+        (count, name)
+        for count in (1, 3)
+        for name in ("ExpertsOptimizer", "plain Python loop", "Adam", "SGD, momentum")
+    ]
+    assert all(c.microseconds > 0 for c in costs)
+    assert [c.ratio for c in costs if c.optimizer == "ExpertsOptimizer"] == [1, 1]
+    table = step_cost_table(costs)
+    assert len(table.splitlines()) == 9
+
+
+def test_state_is_counted_in_bytes_a_mixture():
+    sizes = state_bytes()
+    assert sizes["Adam"] == 2 * 14 * 7 * 4 + 4  # two averages in float32 and a step counter
+    assert sizes["SGD"] == 14 * 7 * 4
+    assert essential_bytes() == 14 * 7 * 8
+    assert sizes["ExpertsOptimizer"] > essential_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"repetitions": 1}, "repetitions must be at least 3, got 1"),
+        ({"mixtures": ()}, "mixtures must be positive numbers"),
+        ({"mixtures": (0,)}, "mixtures must be positive numbers"),
+    ],
+)
+def test_bad_settings_are_named(arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        BenchTheoryConfig(**arguments)
