@@ -1,0 +1,56 @@
+"""The public surface is what `__all__` says, no more and no less."""
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import xnas
+
+PACKAGES = ["xnas"] + [
+    f"xnas.{module.name}"
+    for module in pkgutil.iter_modules(xnas.__path__)
+    if module.ispkg and module.name != "cli"
+]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_all_is_what_is_importable(name):
+    module = importlib.import_module(name)
+    public = {
+        key
+        for key, value in vars(module).items()
+        if not key.startswith("_") and not isinstance(value, ModuleType)
+    }
+    listed = {key for key in module.__all__ if not key.startswith("__")}
+    assert public == listed
+    assert len(module.__all__) == len(set(module.__all__))
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_everything_public_is_documented(name):
+    module = importlib.import_module(name)
+    for key in module.__all__:
+        value = getattr(module, key)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{name}.{key} has no docstring"
+
+
+def test_importing_says_nothing_and_loads_no_tools():
+    code = (
+        "import sys, xnas, torch; "
+        "print([m for m in ('matplotlib', 'cyclopts', 'triton') if m in sys.modules], "
+        "torch.cuda.is_initialized())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning:xnas", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[] False"
+    assert done.stderr == ""
