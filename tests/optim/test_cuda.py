@@ -62,6 +62,7 @@ def test_gpu_and_cpu_agree():
 
 
 def test_a_captured_step_equals_replay():
+    # Capture itself forbids synchronisation: a host read inside `step` would raise here.
     mixtures, optimizer = build(60)
     graph = capture(optimizer)
     rewards = torch.randn(60, 14, 7, device="cuda")
@@ -78,22 +79,10 @@ def test_a_captured_step_equals_replay():
         assert optimizer.ledger(mixture).rounds == 60
 
 
-def test_a_captured_step_does_not_synchronise():
-    _, optimizer = build(10)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            optimizer.step()
-        graph.replay()
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-
-
 def test_a_scheduler_reaches_a_captured_step():
     mixtures, optimizer = build(10, lr=1.0)
-    graph = capture(optimizer)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.25)
+    graph = capture(optimizer)
     mixtures[0].grad[0, 0] = -1.0
     graph.replay()
     first = mixtures[0][0, 0].item()

@@ -1,0 +1,116 @@
+"""What the README shows is true: its commands and its code run, its numbers are those of the code."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from xnas.runs import ReproduceConfig, reproduce
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def sessions():
+    """Commands of the console blocks with the output that the README shows for them."""
+    for block in blocks("console"):
+        for part in block.split("$ ")[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def mentions():
+    """Commands that stand in a sentence."""
+    return re.findall(r"`(xnas [a-z][^`]+)`", README)
+
+
+def run(command, folder):
+    """Run a README command with this environment's programs, in `folder`."""
+    program, *arguments = command.split()
+    programs = {
+        "xnas": [sys.executable, "-m", "xnas"],
+        "python": [sys.executable],
+    }
+    arguments = [str(ROOT / a) if a.startswith("examples/") else a for a in arguments]
+    return subprocess.run(
+        [*programs[program], *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def without_times(text):
+    return re.sub(r"in +[\d.]+ s", "in # s", text)
+
+
+@pytest.mark.parametrize(("command", "output"), [*sessions()])
+def test_commands_of_the_readme_run_and_print_what_it_shows(command, output, tmp_path):
+    done = run(command, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for line in without_times(output).splitlines():
+        assert line in without_times(done.stdout)
+
+
+@pytest.mark.parametrize("command", mentions())
+def test_commands_in_the_sentences_of_the_readme_run(command, tmp_path):
+    assert run(command, tmp_path).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_readme_counts_the_claims_as_a_full_run_does(tmp_path):
+    claims = reproduce((), ReproduceConfig(out=tmp_path / "all"), lambda _: None)
+    count = Counter(claim.verdict for claim in claims)
+    told = re.search(r"Of (\d+) claims (\d+) hold, (\d+) hold in part and (\d+) do not", README)
+    assert [int(n) for n in told.groups()] == [
+        len(claims),
+        count["holds"],
+        count["holds in part"],
+        count["does not hold"],
+    ]
+
+
+def test_the_readme_has_commands_and_code_to_run():
+    assert len(mentions()) >= 1
+    assert len([*sessions()]) >= 2
+    assert len(blocks("python")) >= 2
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_code_of_the_readme_runs(code):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for shown in re.findall(r"print\(.*#\s+(tensor\(.*?\))", code):
+        assert shown in done.stdout
+
+
+def test_the_two_commands_of_the_readme_are_targets_of_make():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf8")
+    for target in re.findall(r"^    make ([\w-]+)", README, flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def documents():
+    return [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + [
+        *(ROOT / "docs").glob("*.md")
+    ]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_ci_runs_make_test_and_nothing_else():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf8")
+    assert [line for line in script.splitlines() if line and not line.startswith(("#", "set"))] == [
+        "make test"
+    ]
