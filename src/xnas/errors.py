@@ -4,8 +4,11 @@ Every error of this package says in one line what was wrong, what was given and 
 command line prints that line and exits with status 2.
 
     XnasError
-    ├── ConfigError (a ValueError)   a setting, an argument or a tensor that cannot be used
-    └── RoundError (a ValueError)    a round that Algorithm 1 cannot play
+    ├── ConfigError (a ValueError)         a setting, an argument or a tensor that cannot be used
+    │   └── UnknownNameError (a KeyError)  a name that a registry does not hold
+    ├── DatasetError                       images that are not there, cannot be read or cannot be split
+    ├── GenotypeError (a ValueError)       a genotype that cannot be read, written or built
+    └── RoundError (a ValueError)          a round that Algorithm 1 cannot play
 """
 
 from __future__ import annotations
@@ -17,6 +20,20 @@ class XnasError(Exception):
 
 class ConfigError(XnasError, ValueError):
     """A setting, an argument or a tensor that cannot be used."""
+
+
+class UnknownNameError(ConfigError, KeyError):
+    """A name that a registry does not hold. As a KeyError it lets registries be mappings."""
+
+    __str__ = Exception.__str__  # a KeyError would show its message in quotation marks
+
+
+class DatasetError(XnasError):
+    """A dataset that is not there, cannot be read, or is too small to be split."""
+
+
+class GenotypeError(XnasError, ValueError):
+    """A genotype that cannot be read or written, or that its search space does not allow."""
 
 
 class RoundError(XnasError, ValueError):

@@ -1,0 +1,63 @@
+"""Things found by name, which a user's code can add to.
+
+Search spaces, operations and methods are looked up in registries, and ours are registered the way a
+user's are:
+
+    SPACES.add("mine", SearchSpace("mine", operations=("sep_conv_3x3", "skip_connect")))
+
+    @OPERATIONS.register("swish")
+    def swish(...): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from xnas.errors import ConfigError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """A mapping from names to one kind of thing. Names stay in the order in which they were added."""
+
+    def __init__(self, kind: str) -> None:
+        """`kind` is the word that messages use for an entry, as in `search space`."""
+        self.kind = kind
+        self._entries: dict[str, T] = {}
+
+    def add(self, name: str, value: T) -> None:
+        """Register `value`; a name is taken once and for all."""
+        if not name:
+            raise ConfigError(f"a {self.kind} needs a name to be found by, got {name!r}")
+        if name in self._entries:
+            raise ConfigError(
+                f"a {self.kind} called {name!r} is registered already; choose another name"
+            )
+        self._entries[name] = value
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Register what is decorated, and leave it as it is."""
+
+        def keep(value: T) -> T:
+            self.add(name, value)
+            return value
+
+        return keep
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._entries[name]
+        except KeyError:
+            known = ", ".join(self._entries) or "none yet"
+            raise UnknownNameError(f"no {self.kind} called {name!r}; there are: {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Registry({self.kind!r}: {', '.join(self._entries)})"

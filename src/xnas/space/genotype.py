@@ -1,0 +1,254 @@
+"""Genotypes: the cells that a search found, as frozen data and as JSON.
+
+    {"format": "xnas-genotype", "version": 1, "space": "darts",
+     "normal": {"nodes": [[["sep_conv_3x3", 1], ["skip_connect", 0]], ...], "concat": [2, 3, 4, 5]},
+     "reduction": {...}}
+
+A node is the list of its incoming edges, and an edge an operation with the state it comes from: 0 is
+the output of the cell before the previous one, 1 that of the previous cell, nodes count from 2. The
+output of a cell joins the states in `concat`. A `Genotype` that exists is valid: it is checked when it
+is made, as a graph here and by the rule of its search space.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr as brief
+from typing import NoReturn
+
+from xnas.errors import GenotypeError
+from xnas.space.spaces import INPUTS, SPACES, CellKind
+
+__all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
+
+FORMAT, VERSION = "xnas-genotype", 1
+HEADER = ("format", "version", "space")
+MOST_DIGITS = 9  # of a number in a genotype; Python refuses to read integers of thousands of digits
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One operation, applied to the state `source`."""
+
+    operation: str
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellGenotype:
+    """One cell: the incoming edges of every node, and the states that its output joins."""
+
+    nodes: tuple[tuple[Edge, ...], ...]
+    concat: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Genotype:
+    """The cells of one network, of a search space that `SPACES` knows by name."""
+
+    space: str
+    normal: CellGenotype
+    reduction: CellGenotype
+
+    def __post_init__(self) -> None:
+        if self.space not in SPACES:
+            raise GenotypeError(
+                f"the genotype is of the search space {brief(self.space)}, which is not known here; "
+                f"known are {', '.join(SPACES)}"
+            )
+        space = SPACES[self.space]
+        for kind in CellKind:
+            _require_graph(kind, self.cell(kind))
+            space.rule(space, kind, self.cell(kind))
+
+    def cell(self, kind: CellKind) -> CellGenotype:
+        """The cell of that kind."""
+        return self.normal if CellKind(kind) is CellKind.NORMAL else self.reduction
+
+    def to_json(self) -> str:
+        """As JSON, one node a line."""
+        header = {"format": FORMAT, "version": VERSION, "space": self.space}
+        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in header.items()]
+        lines += [f' "{kind}": {_cell_to_json(self.cell(kind))}' for kind in CellKind]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Genotype:
+        """Read what `to_json` wrote; anything else is a GenotypeError that names the fault."""
+        value = _parse(text)
+        space = _read_header(value)
+        _require_keys(value, (*HEADER, *CellKind), "the genotype")
+        return cls(space, *(_read_cell(value[kind], kind) for kind in CellKind))
+
+    @classmethod
+    def load(cls, path: Path | str) -> Genotype:
+        """Read a file that `save` wrote."""
+        try:
+            text = Path(path).read_bytes().decode()
+        except OSError as error:
+            raise GenotypeError(
+                f"cannot read the genotype {path}: {error.strerror}; give a JSON file"
+            ) from error
+        except ValueError as error:  # bytes that are no text, or a path that is none
+            raise GenotypeError(f"{path} is not a genotype: {error}; give a JSON file") from error
+        try:
+            return cls.from_json(text)
+        except GenotypeError as error:
+            raise GenotypeError(f"{path}: {error}") from error
+
+    def save(self, path: Path | str) -> None:
+        """Write the file whole or not at all; one of that name is replaced."""
+        try:
+            _write_whole(Path(path), self.to_json())
+        except (OSError, ValueError) as error:  # a ValueError is a path that is none
+            reason = getattr(error, "strerror", None) or error
+            raise GenotypeError(
+                f"cannot write the genotype {path}: {reason}; choose a file in a folder that exists"
+            ) from error
+
+
+def cell_depth(genotype: Genotype) -> float:
+    """The paper's depth of the normal cell (Sec. 10): the mean source of its edges.
+
+    States are numbered 0 to 5 (two inputs, four nodes), and the depth of a connection is the number of
+    the state it comes from. It depends on the order in which nodes are numbered.
+    """
+    sources = [edge.source for edges in genotype.normal.nodes for edge in edges]
+    return sum(sources) / len(sources)
+
+
+def _require_graph(kind: CellKind, cell: CellGenotype) -> None:
+    """Raise unless edges and output only use states that exist where they are used."""
+    states = INPUTS + len(cell.nodes)
+    for node, edges in enumerate(cell.nodes, start=INPUTS):
+        for edge in edges:
+            where = f"node {node} of the {kind} cell"
+            if not isinstance(edge.operation, str):
+                raise GenotypeError(
+                    f"{where} has the operation {brief(edge.operation)}; an operation is a name"
+                )
+            if type(edge.source) is not int or not 0 <= edge.source < node:
+                raise GenotypeError(
+                    f"{where} has an edge from {brief(edge.source)}; an edge comes from a state before "
+                    f"its node, here 0 to {node - 1}"
+                )
+    for state in cell.concat:
+        if type(state) is not int or not 0 <= state < states:
+            raise GenotypeError(
+                f"concat of the {kind} cell lists {brief(state)}; its states are 0 to {states - 1}"
+            )
+    if not cell.concat:
+        raise GenotypeError(f"concat of the {kind} cell is empty; the output must join some nodes")
+    if len(set(cell.concat)) < len(cell.concat):
+        raise GenotypeError(
+            f"concat of the {kind} cell is {list(cell.concat)}; every state may stand there once"
+        )
+
+
+def _write_whole(file: Path, text: str) -> None:
+    scratch = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with scratch.open("w", encoding="utf8") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        scratch.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError, ValueError):
+            scratch.unlink()
+        raise
+
+
+def _cell_to_json(cell: CellGenotype) -> str:
+    nodes = [json.dumps([(edge.operation, edge.source) for edge in edges]) for edges in cell.nodes]
+    joined = ",\n   ".join(nodes)
+    return f'{{\n  "nodes": [\n   {joined}\n  ],\n  "concat": {json.dumps(cell.concat)}\n }}'
+
+
+def _parse(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_int=_small_number)
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise GenotypeError(
+            f"the genotype is not JSON ({error.msg}: {at}); it may be truncated or another file"
+        ) from error
+    except RecursionError:
+        raise GenotypeError("the genotype is nested too deeply to be one; give another file") from None
+    if not isinstance(value, dict):
+        raise GenotypeError(f"the genotype is {brief(value)}; it must be a JSON object")
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise GenotypeError(f"the genotype has the key {brief(twice)} twice; remove one")
+    return value
+
+
+def _small_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise GenotypeError(f"the genotype has the number {digits[:MOST_DIGITS]}...; that is too large")
+    return int(digits)
+
+
+def _read_header(value: dict[str, object]) -> str:
+    """Check format and version, and give the name of the space, whose body may then be read."""
+    if value.get("format") != FORMAT:
+        given = brief(value["format"]) if "format" in value else "missing"
+        raise GenotypeError(f"this is not a genotype: its format is {given}, not {FORMAT!r}")
+    version = value.get("version")
+    if type(version) is not int or version != VERSION:
+        given = brief(version) if "version" in value else "missing"
+        raise GenotypeError(
+            f"the version of the genotype is {given}; this xnas reads version {VERSION}: use the xnas "
+            "that wrote it, or search again"
+        )
+    space = value.get("space")
+    if not isinstance(space, str):
+        given = brief(space) if "space" in value else "missing"
+        raise GenotypeError(
+            f"the search space of the genotype is {given}; it must be a name, of {', '.join(SPACES)}"
+        )
+    return space
+
+
+def _read_cell(value: object, kind: CellKind) -> CellGenotype:
+    where = f"the {kind} cell"
+    if not isinstance(value, dict):
+        raise GenotypeError(f"{where} is {brief(value)}; it must be an object with nodes and concat")
+    _require_keys(value, ("nodes", "concat"), where)
+    nodes, concat = value["nodes"], value["concat"]
+    if not isinstance(concat, list):
+        raise GenotypeError(f"concat of {where} is {brief(concat)}; it must be a list of states")
+    if not isinstance(nodes, list):
+        raise GenotypeError(f"nodes of {where} are {brief(nodes)}; they must be a list")
+    return CellGenotype(
+        tuple(_read_node(edges, f"node {node} of {where}") for node, edges in enumerate(nodes, INPUTS)),
+        tuple(concat),
+    )
+
+
+def _read_node(value: object, where: str) -> tuple[Edge, ...]:
+    def complain(found: object) -> NoReturn:
+        raise GenotypeError(f"{where} holds {brief(found)}; a node is a list of [operation, source]")
+
+    if not isinstance(value, list):
+        complain(value)
+    return tuple(Edge(*e) if isinstance(e, list) and len(e) == 2 else complain(e) for e in value)
+
+
+def _require_keys(value: dict[str, object], names: tuple[str, ...], what: str) -> None:
+    for name in names:
+        if name not in value:
+            raise GenotypeError(f"{what} lacks {str(name)!r}; its keys are {', '.join(names)}")
+    for name in value:
+        if name not in names:
+            raise GenotypeError(f"{what} has the unknown key {brief(name)}; keys are {', '.join(names)}")
