@@ -1,0 +1,184 @@
+"""Where a search's batches come from: images on the device, in an order laid down for each epoch.
+
+Nothing in a round waits for the host: the order of an epoch is a tensor on the device, the position in
+it another, and a batch is written into buffers that stay where they are. A round can so be captured
+once, in a CUDA graph, and replayed; `position` moves on inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from xnas.data.augment import Augmentation, standardize
+from xnas.data.splits import stream, stream_seed
+from xnas.errors import ConfigError
+
+
+def rounds(examples: int, batch_size: int, *, name: str = "validation") -> int:
+    """Rounds in an epoch: whole batches that `examples` images give; a short one is dropped."""
+    _require_batch(batch_size, examples, name)
+    return examples // batch_size
+
+
+class BatchSource:
+    """Endless batches of one half of the images, augmented and standardised.
+
+    `images` (uint8) and `labels` hold a whole dataset on a device, shared with other sources; `indices`
+    says which of them are this source's own. `name` is the half's in messages and in the streams of
+    randomness: the order of the images and their augmentation follow from (seed, name, epoch) alone.
+
+    In a CUDA graph, register `generator` with the graph; `order`, `position` and the generator keep
+    their places from epoch to epoch as long as the number of rounds stays.
+    """
+
+    def __init__(
+        self,
+        images: Tensor,
+        labels: Tensor,
+        indices: Tensor,
+        *,
+        batch_size: int,
+        mean: Sequence[float],
+        std: Sequence[float],
+        seed: int,
+        name: str,
+        augment: Augmentation | None = None,
+    ) -> None:
+        if batch_size < 1 or len(indices) == 0:
+            raise ConfigError(
+                f"a batch and the {name} half need at least 1 image, got {batch_size} and {len(indices)}"
+            )
+        device = images.device
+        self.images, self.labels = images, labels.to(device)
+        self.indices = indices.to(device)
+        self.batch_size, self.seed, self.name, self.augment = batch_size, seed, name, augment
+        self.mean = torch.tensor(mean, dtype=torch.float32, device=device)
+        self.std = torch.tensor(std, dtype=torch.float32, device=device)
+        self.epoch: int | None = None
+        self.order = torch.empty((0, batch_size), dtype=torch.int64, device=device)
+        self.position = torch.zeros((), dtype=torch.int64, device=device)
+        self.generator = Generator(device)
+        self._asked = 0  # fills since the epoch began, as far as the host knows
+
+    @property
+    def examples(self) -> int:
+        """Images of this source."""
+        return len(self.indices)
+
+    def begin_epoch(self, epoch: int, rounds: int) -> None:
+        """Lay down the order of an epoch of `rounds` batches and go to its start.
+
+        Every image comes once before any comes again. More rounds than the images give are allowed: a
+        half that is smaller than the other goes round in step with it.
+        """
+        if rounds < 1:
+            raise ConfigError(f"an epoch needs at least 1 round, got {rounds}")
+        _require_batch(self.batch_size, self.examples, self.name)
+        order = self._draw_order(epoch, rounds)
+        if self.order.shape == order.shape:
+            self.order.copy_(order)
+        else:
+            self.order = order
+        self.position.zero_()
+        self.generator.manual_seed(stream_seed(self.seed, f"{self.name}/augmentation/{epoch}"))
+        self.epoch, self._asked = epoch, 0
+
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """Room for one batch: float32 images and int64 labels, on the device."""
+        shape = (self.batch_size, *self.images.shape[1:])
+        device = self.images.device
+        images = torch.empty(shape, device=device)
+        return images, torch.empty(self.batch_size, dtype=torch.int64, device=device)
+
+    def fill(self, images_out: Tensor, labels_out: Tensor) -> None:
+        """Write the next batch into the buffers and move on by one round, without a host read."""
+        if self._asked >= len(self.order):
+            raise ConfigError(
+                f"the {self.name} half has no batch left after {self._asked} of {len(self.order)} "
+                f"rounds; call begin_epoch"
+            )
+        expected = (self.batch_size, *self.images.shape[1:])
+        if images_out.shape != expected or labels_out.shape != expected[:1]:
+            raise ConfigError(
+                f"buffers of the {self.name} half must be {expected} and {expected[:1]}, got "
+                f"{tuple(images_out.shape)} and {tuple(labels_out.shape)}; buffers() makes a pair"
+            )
+        indices = self.order.index_select(0, self.position.view(1)).view(-1)
+        images = self.images.index_select(0, indices)
+        if self.augment is not None:
+            images = self.augment(images, self.generator)
+        images_out.copy_(standardize(images, self.mean, self.std))
+        labels_out.copy_(self.labels.index_select(0, indices))
+        self.position.add_(1)
+        self._asked += 1
+
+    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+        """Every image once, standardised but not augmented, for evaluation; at most `limit` batches.
+
+        The order is shuffled, always alike, so that batch statistics see all classes; batches differ by
+        at most one image and none is larger than `batch_size`.
+        """
+        if limit is not None and limit < 1:
+            raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
+        most = self.examples if limit is None else limit * self.batch_size
+        shuffled = torch.randperm(self.examples, generator=stream(self.seed, f"{self.name}/whole"))
+        chosen = self.indices[shuffled[:most].to(self.indices.device)]
+        for batch in chosen.tensor_split(-(-len(chosen) // self.batch_size)):
+            yield standardize(self.images[batch], self.mean, self.std), self.labels[batch]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the source stands, in the middle of an epoch or between two."""
+        return {
+            "epoch": self.epoch,
+            "rounds": len(self.order),
+            "position": int(self.position),
+            "generator": self.generator.get_state(),
+            "device": self.images.device.type,
+            "examples": self.examples,
+            "batch_size": self.batch_size,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where a source with the same settings stood, bit for bit.
+
+        On another kind of device the order is the same, but augmentation draws anew until the next
+        epoch: generators of different devices have no common state.
+        """
+        for key, mine in (("examples", self.examples), ("batch_size", self.batch_size)):
+            if state[key] != mine:
+                raise ConfigError(
+                    f"{key} of the {self.name} half was {state[key]} when this was saved and is {mine} "
+                    f"now; continue with the data and settings of the saved run"
+                )
+        if state["epoch"] is None:
+            self.epoch, self.order, self._asked = None, self.order[:0], 0
+            return
+        self.begin_epoch(state["epoch"], state["rounds"])
+        self.position.fill_(state["position"])
+        self._asked = state["position"]
+        if state["device"] == self.images.device.type:
+            self.generator.set_state(state["generator"])
+
+    def _draw_order(self, epoch: int, rounds: int) -> Tensor:
+        """Indices (rounds, batch_size) of an epoch: permutations, one after another and cut."""
+        generator = stream(self.seed, f"{self.name}/order/{epoch}")
+        wanted = rounds * self.batch_size
+        times = -(-wanted // self.examples)
+        drawn = torch.cat([torch.randperm(self.examples, generator=generator) for _ in range(times)])
+        order = self.indices.index_select(0, drawn[:wanted].to(self.indices.device))
+        return order.view(rounds, self.batch_size)
+
+
+def _require_batch(batch_size: int, examples: int, name: str) -> None:
+    if batch_size < 1:
+        raise ConfigError(f"batch_size must be at least 1, got {batch_size}; use --batch-size 32, say")
+    if batch_size > examples:
+        fits = 2 ** (max(examples, 1).bit_length() - 1)
+        raise ConfigError(
+            f"batch of {batch_size} but only {examples} images in the {name} half; "
+            f"use --batch-size {fits} or fewer"
+        )

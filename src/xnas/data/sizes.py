@@ -1,0 +1,92 @@
+"""What size images get, and how they get it.
+
+A cell is searched on small images; what it learns there is carried to larger ones by the network that
+is built from it. Images that are small already stay as they are, others become 32 or 64 a side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own habit
+
+from xnas.data.images import SMALLEST_SIDE, ImageData
+from xnas.errors import ConfigError
+
+Size = tuple[int, int]
+"""Height and width."""
+
+SMALL, MEDIUM, LARGE = 32, 48, 64
+
+
+def fitting_size(sizes: Sequence[Size]) -> Size:
+    """Size to search at, for images of these heights and widths.
+
+    Images whose larger side is at most 32 keep their size if all agree; up to 48 they become 32 x 32,
+    above that 64 x 64. Where sizes differ the median of the larger sides decides, so that a few odd
+    images do not decide for all.
+    """
+    if not sizes:
+        raise ConfigError("fitting_size needs the size of at least one image, got none")
+    larger = sorted(max(size) for size in sizes)
+    typical = larger[len(larger) // 2]
+    if typical <= SMALL and len(set(sizes)) == 1:
+        return sizes[0]
+    side = SMALL if typical <= MEDIUM else LARGE
+    return side, side
+
+
+def fit(images: Tensor, size: Size) -> Tensor:
+    """Bring uint8 images (n, channels, height, width) to `size`, without bending them.
+
+    They are scaled, with antialiasing, until they just cover it; what sticks out is cut off equally on
+    both sides. For a square that means: resize the shorter side, then crop the centre.
+    """
+    height, width = images.shape[-2:]
+    if (height, width) == size:
+        return images
+    if size[0] * width >= size[1] * height:  # the images are wider than what they have to cover
+        cover = size[0], size[0] * width // height
+    else:
+        cover = size[1] * height // width, size[1]
+    scaled = F.interpolate(images, cover, mode="bilinear", antialias=True)
+    top, left = (cover[0] - size[0]) // 2, (cover[1] - size[1]) // 2
+    return scaled[..., top : top + size[0], left : left + size[1]].contiguous()
+
+
+def resized(data: ImageData, image_size: int) -> ImageData:
+    """`data` with square images of this side, its statistics measured again and its note extended."""
+    require_image_size(image_size)
+    size = (image_size, image_size)
+    if data.size == size:
+        return data
+    step = resizing_note([data.size], size)
+    return replace(
+        data,
+        images=fit(data.images, size),
+        test_images=None if data.test_images is None else fit(data.test_images, size),
+        mean=(),
+        std=(),
+        note=f"{data.note}; {step}" if data.note else step,
+    )
+
+
+def resizing_note(sizes: Sequence[Size], size: Size) -> str:
+    """One line that says how images of these sizes came to `size`; empty if they had it."""
+    smallest, largest = min(sizes), max(sizes)
+    if smallest == largest == size:
+        return ""
+    origin = _by(smallest) if smallest == largest else f"{_by(smallest)} .. {_by(largest)}"
+    return f"resized from {origin} to {_by(size)} (cover, then crop the centre)"
+
+
+def require_image_size(image_size: int | None) -> None:
+    """Refuse sides that a network cannot reduce twice."""
+    if image_size is not None and image_size < SMALLEST_SIDE:
+        raise ConfigError(f"image_size must be at least {SMALLEST_SIDE}, got {image_size}; 32 is common")
+
+
+def _by(size: Size) -> str:
+    return f"{size[0]} x {size[1]}"

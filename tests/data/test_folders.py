@@ -1,0 +1,312 @@
+"""Any folder of class folders becomes a dataset, or one line says why not."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from xnas.data import BatchSource, halves, load_data
+from xnas.errors import ConfigError, DatasetError
+
+
+def write(path, *, mode="RGB", size=(16, 16), value=None, **options):
+    """An image of one colour, or of noise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    height, width = size
+    if value is None:
+        pixels = np.random.default_rng(0).integers(256, size=(height, width, 3), dtype=np.uint8)
+        image = Image.fromarray(pixels).convert(mode)
+    else:
+        image = Image.new(mode, (width, height), value)
+    image.save(path, **options)
+
+
+def fill(folder, count=5, ending="png", **options):
+    for index in range(count):
+        write(folder / f"{index}.{ending}", **options)
+
+
+def flowers(root, classes=("rose", "tulip"), **options):
+    for name in classes:
+        fill(root / name, **options)
+    return root
+
+
+def test_classes_are_the_folders_sorted_by_name(tmp_path):
+    root = flowers(tmp_path / "my flowers", classes=("zinnia", "Büschelschön", "red rose", "百合"))
+    data = load_data(str(root))
+    assert data.classes == ("Büschelschön", "red rose", "zinnia", "百合")
+    assert data.name == "my flowers"
+    assert torch.bincount(data.labels).tolist() == [4] * 4
+    assert torch.bincount(data.test_labels).tolist() == [1] * 4
+    assert "4 images, a fifth of each class, held out as test" in data.note
+
+
+def test_pixels_are_those_of_the_file(tmp_path):
+    flowers(tmp_path, size=(10, 12))
+    data = load_data(tmp_path)
+    expected = torch.tensor(np.array(Image.open(tmp_path / "rose" / "0.png"))).movedim(-1, 0)
+    assert data.images.shape[1:] == (3, 10, 12)
+    assert torch.equal(data.images[0], expected)
+    assert "converted" not in data.note
+    assert "resized" not in data.note
+
+
+def test_labels_belong_to_their_images_in_every_part(tmp_path):
+    for value, name in ((10, "rose"), (200, "tulip")):
+        fill(tmp_path / name, 10, mode="L", value=value)
+    data = load_data(tmp_path)
+    for images, labels in ((data.images, data.labels), (data.test_images, data.test_labels)):
+        assert torch.equal(images[:, 0, 0, 0], torch.where(labels == 0, 10, 200).to(torch.uint8))
+
+
+def test_grey_images_have_one_channel(tmp_path):
+    fill(tmp_path / "a", mode="L")
+    fill(tmp_path / "b", mode="1")
+    fill(tmp_path / "c", mode="LA")
+    data = load_data(tmp_path)
+    assert data.channels == 1
+    assert "grey" in data.note
+
+
+def test_a_mix_of_formats_and_modes_becomes_rgb_and_says_so(tmp_path):
+    flowers(tmp_path)
+    for name in ("rose", "tulip"):
+        write(tmp_path / name / "Füße 1.JPG", value=(200, 30, 40), quality=95)
+        write(tmp_path / name / "grey one.png", mode="L", value=77)
+        write(tmp_path / name / "seen through.png", mode="RGBA", value=(1, 2, 3, 40))
+        write(tmp_path / name / "few colours.gif", mode="P")
+        write(tmp_path / name / "print.tiff", mode="CMYK")
+        write(tmp_path / name / "z.bmp")
+        write(tmp_path / name / "z.webp")
+    data = load_data(tmp_path)
+    assert data.channels == 3
+    assert "converted to RGB: 2 CMYK, 2 L, 2 P" in data.note.replace(", 2 RGBA", "")
+    assert "\n" not in data.note
+    colours = {tuple(image[:, 0, 0].tolist()) for image in torch.cat([data.images, data.test_images])}
+    assert {(77, 77, 77), (1, 2, 3)} <= colours
+
+
+def test_palettes_with_transparency_are_read_without_a_warning(tmp_path):
+    flowers(tmp_path)
+    palette = Image.new("P", (16, 16), 1)
+    palette.putpalette([0, 0, 0, 9, 8, 7])
+    palette.save(tmp_path / "rose" / "0.png", transparency=bytes([0, 128]))
+    assert load_data(tmp_path).images[0, :, 0, 0].tolist() == [9, 8, 7]
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_sixteen_bits_of_grey_become_eight(tmp_path, colour):
+    flowers(tmp_path, mode="RGB" if colour else "L")
+    deep = np.full((16, 16), 0x8040, np.uint16)
+    Image.fromarray(deep).save(tmp_path / "rose" / "0.png")
+    assert load_data(tmp_path).images[0].unique().tolist() == [0x80]
+
+
+def test_photographs_stand_as_the_camera_was_held(tmp_path):
+    flowers(tmp_path, ending="jpg", size=(16, 16))
+    sideways = Image.fromarray(np.repeat(np.uint8([[255] * 8 + [0] * 8]), 16, axis=0))  # left half white
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees clockwise to see it upright
+    sideways.convert("RGB").save(tmp_path / "rose" / "0.jpg", exif=exif)
+    upright = load_data(tmp_path).images[0].float()
+    assert upright[:, :7].mean() > 200  # white is above
+    assert upright[:, 9:].mean() < 50
+
+
+def test_large_images_become_64_and_the_note_says_from_what(tmp_path):
+    flowers(tmp_path, ending="jpg", size=(80, 120))
+    write(tmp_path / "rose" / "0.jpg", size=(300, 90))
+    data = load_data(tmp_path)
+    assert data.size == (64, 64)
+    assert "resized from 80 x 120 .. 300 x 90 to 64 x 64" in data.note
+
+
+def test_a_given_size_wins_and_enlarges_even_tiny_images(tmp_path):
+    flowers(tmp_path, size=(5, 9))
+    assert load_data(tmp_path, image_size=24).size == (24, 24)
+    with pytest.raises(ConfigError, match="image_size must be at least 8, got 4"):
+        load_data(tmp_path, image_size=4)
+
+
+def test_parts_are_used_as_they_are_and_val_joins_train(tmp_path):
+    for value, part in ((10, "train"), (20, "val"), (30, "test")):
+        flowers(tmp_path / part, mode="L", value=value)
+    data = load_data(tmp_path)
+    assert data.images[:, 0, 0, 0].tolist() == [10] * 10 + [20] * 10
+    assert data.labels.tolist() == [0] * 5 + [1] * 5 + [0] * 5 + [1] * 5
+    assert data.test_images[:, 0, 0, 0].unique().tolist() == [30]
+    assert data.test_labels.tolist() == [0] * 5 + [1] * 5
+    assert "val joins train" in data.note
+
+
+def test_val_can_be_left_out(tmp_path):
+    for value, part in ((10, "train"), (20, "valid"), (30, "test")):
+        flowers(tmp_path / part, mode="L", value=value)
+    data = load_data(tmp_path, use_val=False)
+    assert data.images[:, 0, 0, 0].unique().tolist() == [10]
+    assert "valid left out" in data.note
+
+
+@pytest.mark.parametrize("empty_test", [False, True])
+def test_parts_without_test_images_hold_out_a_fifth(tmp_path, empty_test):
+    for value, part in ((10, "train"), (20, "val")):
+        flowers(tmp_path / part, mode="L", value=value)
+    if empty_test:
+        (tmp_path / "test" / "rose").mkdir(parents=True)
+    data = load_data(tmp_path)
+    assert (len(data.images), len(data.test_images)) == (16, 4)
+
+
+def test_test_images_decide_neither_size_nor_channels(tmp_path):
+    flowers(tmp_path / "train", mode="L", size=(16, 16))
+    flowers(tmp_path / "test", size=(100, 100))
+    data = load_data(tmp_path)
+    assert data.test_images.shape[1:] == (1, 16, 16)
+
+
+def test_a_class_called_train_is_a_class(tmp_path):
+    flowers(tmp_path, classes=("bus", "car", "train"))
+    fill(tmp_path / "train" / "thumbnails")
+    fill(tmp_path / "train" / "more thumbnails")
+    data = load_data(tmp_path)
+    assert data.classes == ("bus", "car", "train")
+
+
+def test_hidden_files_nested_folders_and_other_files_are_left_out(tmp_path):
+    flowers(tmp_path)
+    fill(tmp_path / ".thumbnails")
+    fill(tmp_path / "__MACOSX")
+    write(tmp_path / "rose" / ".hidden.png", value=(1, 1, 1))
+    write(tmp_path / "rose" / "nested" / "deep.png")
+    (tmp_path / "rose" / "notes.txt").write_text("no image", encoding="utf8")
+    (tmp_path / "README.md").write_text("no class", encoding="utf8")
+    data = load_data(tmp_path)
+    assert data.classes == ("rose", "tulip")
+    assert len(data.images) + len(data.test_images) == 10
+    assert "2 other files or folders left out" in data.note
+
+
+def numbered(root, count=12):
+    """Images that can be told apart: grey values from 0 up, without gap or repetition."""
+    value = 0
+    for name in ("a", "b", "c"):
+        for index in range(count):
+            write(root / name / f"{index}.png", mode="L", value=value)
+            value += 1
+    return value
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_search_sees_every_image_but_those_of_the_test_part(tmp_path, seed):
+    total = numbered(tmp_path)
+    data = load_data(tmp_path)
+    test = set(data.test_images[:, 0, 0, 0].tolist())
+    seen = []
+    for name, indices in zip(("training", "validation"), halves(data.labels, seed=seed), strict=True):
+        source = BatchSource(
+            data.images,
+            data.labels,
+            indices,
+            batch_size=1,
+            mean=(0.0,),
+            std=(1 / 255,),  # a standardised pixel is its grey value
+            seed=seed,
+            name=name,
+        )
+        source.begin_epoch(0, source.examples)
+        images, labels = source.buffers()
+        for _ in range(source.examples):
+            source.fill(images, labels)
+            seen.append(round(float(images[0, 0, 0, 0])))
+        evaluated = {round(float(batch[0, 0, 0, 0])) for batch, _ in source.whole()}
+        assert not evaluated & test
+    assert not set(seen) & test
+    assert sorted([*seen, *test]) == list(range(total))
+
+
+def test_the_test_part_is_the_same_each_time(tmp_path):
+    numbered(tmp_path)
+    first, second = load_data(tmp_path), load_data(tmp_path)
+    assert torch.equal(first.test_images, second.test_images)
+    assert torch.equal(first.images, second.images)
+
+
+def one_class(root):
+    fill(root / "rose")
+
+
+def empty_class(root):
+    flowers(root)
+    (root / "lily").mkdir()
+    (root / "lily" / "readme.txt").write_text("soon", encoding="utf8")
+
+
+def few_images(root):
+    flowers(root)
+    fill(root / "lily", 3)
+
+
+def tiny(root):
+    flowers(root)
+    write(root / "rose" / "1.png", size=(7, 30))
+
+
+def broken(root):
+    flowers(root)
+    (root / "rose" / "1.png").write_bytes(b"no image at all")
+
+
+def empty_file(root):
+    flowers(root)
+    (root / "rose" / "1.png").write_bytes(b"")
+
+
+def truncated(root):
+    flowers(root)
+    for index in range(5):
+        path = root / "rose" / f"{index}.png"
+        path.write_bytes(path.read_bytes()[:-300])
+
+
+def floats(root):
+    flowers(root, ending="tiff")
+    for index in range(5):
+        write(root / "rose" / f"{index}.tiff", mode="F", value=0.5)
+
+
+def deep(root):
+    flowers(root, ending="tiff", mode="L")
+    for index in range(5):
+        write(root / "rose" / f"{index}.tiff", mode="I", value=70_000)
+
+
+def other_classes(root):
+    flowers(root / "train")
+    flowers(root / "test", classes=("rose", "lily"))
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda _: None, "has no class folders; put the images of each class into a folder there"),
+        (one_class, "has one class, 'rose'; telling apart needs at least 2 folders"),
+        (
+            empty_class,
+            "class folder 'lily' in .* holds no image that Pillow reads; add some or remove it",
+        ),
+        (few_images, "class 'lily' in .* has too few images to split: 3; every class needs at least 4"),
+        (tiny, "rose/1.png is 7 x 30 pixels; images need at least 8 a side: remove it, or enlarge"),
+        (broken, r"cannot read the image .*rose/1.png \(.*\); mend or remove it"),
+        (empty_file, r"cannot read the image .*rose/1.png"),
+        (truncated, r"cannot read the image .*rose/\d.png \(.*\); mend or remove it"),
+        (floats, r"cannot read the image .*rose/\d.tiff \(its grey values are floats"),
+        (deep, r"cannot read the image .*rose/\d.tiff \(its grey values need more than 16 bits"),
+        (other_classes, "test has a class 'lily' that the training images lack; class folders .* agree"),
+    ],
+)
+def test_folders_that_cannot_be_used_are_refused_in_one_line(build, words, tmp_path):
+    build(tmp_path)
+    with pytest.raises(DatasetError, match=words) as told:
+        load_data(tmp_path)
+    assert "\n" not in str(told.value)
