@@ -73,15 +73,21 @@ def find_faults(accounts: Accounts, rewards: Tensor, settings: Tensor) -> Tensor
 
 
 def play(
-    accounts: Accounts, rewards: Tensor, settings: Tensor, *, edges: Tensor, valid: Tensor | None
+    accounts: Accounts,
+    rewards: Tensor,
+    settings: Tensor,
+    *,
+    edges: Tensor,
+    valid: Tensor | None,
+    wipeout: bool = True,
 ) -> Tensor:
     """Play one update of Algorithm 1 (lines 7-12) and enter it in the accounts.
 
     `rewards` (m, rounds, f, n) were earned with the present mixtures: one round as the paper has it, or
     several of finer accounting, which are clipped one by one and tested for wipeout together.
     `settings` are those of `SETTINGS`, `edges` those of the histogram, as tensors. Where `valid` (one
-    boolean on the device, for a captured graph) is False nothing changes. Returns the new mixtures
-    (m, f, n).
+    boolean on the device, for a captured graph) is False nothing changes. Without `wipeout` lines 11-12
+    are left out. Returns the new mixtures (m, f, n).
     """
     learning_rate, horizon, bound, relaxation = settings.unbind()
     alive = living(accounts)
@@ -92,13 +98,15 @@ def play(
     payment = torch.where(alive, clipped.sum(1), 0.0)
     rounds = accounts["rounds"] + rewards.shape[1]
     new_sums = eg_update(sums, alive, payment)  # line 9
-    survivors = surviving_experts(  # lines 11-12
-        new_sums,
-        alive,
-        reward_bound=bound,
-        rounds_left=(horizon - rounds)[:, None, None],
-        relaxation=relaxation,
-    )
+    survivors = alive
+    if wipeout:
+        survivors = surviving_experts(  # lines 11-12
+            new_sums,
+            alive,
+            reward_bound=bound,
+            rounds_left=(horizon - rounds)[:, None, None],
+            relaxation=relaxation,
+        )
 
     wiped = alive & ~survivors
     leader = new_sums.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)

@@ -76,9 +76,10 @@ class ExpertsOptimizer(Optimizer):
 
     `params` are mixtures: leaf tensors (forecasters, experts) that start uniform. `horizon` is the
     number of rounds that will be played (T); `lr=None` takes η* for it. `reward_bound` (L) clips
-    rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection.
+    rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection;
+    `wipeout=False` keeps everybody to the end (plain exponentiated gradients).
 
-    All four may differ between parameter groups, where they are kept as tensors on the mixtures'
+    The four numbers may differ between parameter groups, where they are kept as tensors on the mixtures'
     device: a learning-rate scheduler then reaches even a step that was captured in a CUDA graph. In a
     graph nothing can be raised; a round that cannot be played is skipped there and told by `check`.
     """
@@ -91,6 +92,7 @@ class ExpertsOptimizer(Optimizer):
         lr: float | None = None,
         reward_bound: float = 1.0,
         relaxation: float = 1.0,
+        wipeout: bool = True,
     ) -> None:
         listed: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not listed:
@@ -100,7 +102,7 @@ class ExpertsOptimizer(Optimizer):
             )
         self._built: list[_Stack] = []
         settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
-        super().__init__(listed, {**settings, "relaxation": relaxation})
+        super().__init__(listed, {**settings, "relaxation": relaxation, "wipeout": wipeout})
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -242,7 +244,14 @@ class ExpertsOptimizer(Optimizer):
         elif rounds and torch.cat(faults).any():
             raise self._first_fault(rounds, faults)
         for stack, given in rounds:
-            mixtures = play(stack.accounts, given, stack.numbers(), edges=stack.edges, valid=valid)
+            mixtures = play(
+                stack.accounts,
+                given,
+                stack.numbers(),
+                edges=stack.edges,
+                valid=valid,
+                wipeout=self.param_groups[stack.group]["wipeout"],
+            )
             mixtures = mixtures.to(stack.params[0].dtype)
             if valid is not None:
                 mixtures = torch.where(valid, mixtures, torch.stack(stack.params))

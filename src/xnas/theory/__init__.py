@@ -16,13 +16,14 @@ from xnas.theory.regret import (
 )
 from xnas.theory.replay import Replay, replay
 from xnas.theory.updates import clip_rewards, eg_update, softmax_gd_rewards, softmax_gd_update
-from xnas.theory.wipeout import surviving_experts
+from xnas.theory.wipeout import expected_wipeout, surviving_experts
 
 __all__ = [
     "Replay",
     "clip_rewards",
     "effective_horizon",
     "eg_update",
+    "expected_wipeout",
     "linearized_regret",
     "log_wipeout_factor",
     "mixture_of",

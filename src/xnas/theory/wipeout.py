@@ -40,3 +40,12 @@ def surviving_experts(
     reach = 2 * reward_bound * relaxation * rounds_left
     tie = TIE_TOLERANCE * torch.as_tensor(reward_bound, dtype=torch.float64).clamp(min=1.0)
     return alive & (cumulative_rewards >= leader - reach - tie)
+
+
+def expected_wipeout(gap: Tensor, *, reward_bound: float, relaxation: float = 1.0) -> Tensor:
+    """Share t/T of the horizon after which an expert goes that falls behind by `gap` every round.
+
+    It goes when gap · t > 2Lζ(T - t), so t/T = 2ζ / (2ζ + gap/L): never before one half with ζ = 1.
+    """
+    reach = 2 * relaxation
+    return reach / (reach + gap / reward_bound)

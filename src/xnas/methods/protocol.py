@@ -1,0 +1,78 @@
+"""What a search asks of a method, and what it tells it.
+
+A mixture u is the leaf of autograd for every method, so each gets the same thing to learn from, the
+reward R = -∂ℓ/∂u, and leaves the mixture of the next round in the parameter. A method that learns
+logits behind a softmax turns R into their gradient itself (eq. 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from torch import Tensor, nn
+
+from xnas.registry import Registry
+
+Accounting = Literal["update", "sample"]
+
+
+class Method(Protocol):
+    """How mixtures learn. `ExpertsOptimizer` is one as it stands."""
+
+    def step(self) -> None:
+        """Play one round with the rewards -p.grad of every mixture p."""
+
+    def observe(self, mixture: Tensor, rewards: Tensor) -> None:
+        """Play one update of several rounds, (rounds, forecasters, experts), that share a mixture."""
+
+    def alive(self, mixture: Tensor) -> Tensor:
+        """Mask (forecasters, experts) of the experts that may still be chosen."""
+
+    def strengths(self, mixture: Tensor) -> Tensor:
+        """Mixture over all experts, by which edges are ranked at the end."""
+
+    def cumulative_rewards(self, mixture: Tensor) -> Tensor:
+        """What breaks ties between strengths: each expert's sum of rewards, or its logit."""
+
+    def check(self) -> None:
+        """Raise what a captured step could not."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that `load_state_dict` needs to go on."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Game:
+    """The search that a method is about to play."""
+
+    updates: int
+    """Architecture steps in all: epochs x floor(d / batch)."""
+    examples: int
+    """Size of the validation half, d."""
+    epochs: int
+    batch_size: int
+    replications: Mapping[str, int]
+    """Cells that share a mixture, by kind: r_c."""
+    accounting: Accounting = "update"
+    """A round an update, or a round a sample and replica."""
+    experts_lr: Literal["paper", "matched"] | float = "matched"
+    reward_bound: float = 1.0
+    relaxation: float = 1.0
+    wipeout: bool = True
+    seed: int = 0
+
+    def rounds(self, kind: str) -> int:
+        """Rounds that the experts of one kind of cell play: their horizon T."""
+        if self.accounting == "update":
+            return self.updates
+        return self.updates * self.batch_size * self.replications[kind]
+
+
+MethodFactory = Callable[[Mapping[str, nn.Parameter], Game], Method]
+METHODS: Registry[MethodFactory] = Registry("method")
+"""Name -> factory (mixtures by kind, game) -> method; add your own with `METHODS.add`."""

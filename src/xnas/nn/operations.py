@@ -1,0 +1,141 @@
+"""Candidate operations by name, as DARTS defines them (Sec. 4.1, 9.2).
+
+An operation maps `channels` to `channels` at stride 1 or 2, in the order ReLU, convolution, batch norm.
+Separable convolutions are applied twice, with the stride in the first; dilated ones once, with dilation
+2. In a search batch norms have no scale of their own and stand behind pools too: a learned scale would
+undo the mixture weight, and an unnormalised pool would speak at another volume than a convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from xnas.errors import ConfigError
+from xnas.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """Which batch norms an operation has."""
+
+    affine: bool
+    after_pools: bool
+
+
+SEARCH = Normalization(affine=False, after_pools=True)
+FINAL = Normalization(affine=True, after_pools=False)
+
+OperationFactory = Callable[[int, int, Normalization], nn.Module]
+OPERATIONS: Registry[OperationFactory] = Registry("operation")
+"""Name -> factory (channels, stride, normalization) -> module; add your own with `OPERATIONS.add`."""
+
+
+def build_operation(name: str, channels: int, stride: int, normalization: Normalization) -> nn.Module:
+    """The operation of that name; stride 1 or 2."""
+    if stride not in (1, 2):
+        raise ConfigError(f"stride must be 1 or 2, got {stride}")
+    return OPERATIONS[name](channels, stride, normalization)
+
+
+def relu_conv_bn(inputs: int, outputs: int, normalization: Normalization) -> nn.Sequential:
+    """ReLU, 1x1 convolution, batch norm: how a cell prepares its inputs."""
+    return nn.Sequential(
+        nn.ReLU(),
+        nn.Conv2d(inputs, outputs, 1, bias=False),
+        nn.BatchNorm2d(outputs, affine=normalization.affine),
+    )
+
+
+class FactorizedReduction(nn.Module):
+    """Halve the image, not its content: two 1x1 convolutions of stride 2, one shifted by a pixel.
+
+    Odd sizes are padded by one at the right and the bottom.
+    """
+
+    def __init__(self, inputs: int, outputs: int, normalization: Normalization) -> None:
+        super().__init__()
+        self.even = nn.Conv2d(inputs, outputs // 2, 1, stride=2, bias=False)
+        self.odd = nn.Conv2d(inputs, outputs - outputs // 2, 1, stride=2, bias=False)
+        self.norm = nn.BatchNorm2d(outputs, affine=normalization.affine)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, inputs, h, w) to (batch, outputs, ceil(h/2), ceil(w/2))."""
+        height, width = x.shape[-2:]
+        x = pad(x.relu(), (0, width % 2, 0, height % 2))
+        out: Tensor = self.norm(torch.cat([self.even(x), self.odd(x[:, :, 1:, 1:])], dim=1))
+        return out
+
+
+class Zero(nn.Module):
+    """The operation `none`: no connection."""
+
+    def __init__(self, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zeros of the size that the other operations give."""
+        return torch.zeros_like(x[:, :, :: self.stride, :: self.stride])
+
+
+def _depthwise_pointwise(
+    channels: int, kernel: int, stride: int, dilation: int, normalization: Normalization
+) -> list[nn.Module]:
+    padding = dilation * (kernel - 1) // 2
+    return [
+        nn.ReLU(),
+        nn.Conv2d(
+            channels, channels, kernel, stride, padding, dilation=dilation, groups=channels, bias=False
+        ),
+        nn.Conv2d(channels, channels, 1, bias=False),
+        nn.BatchNorm2d(channels, affine=normalization.affine),
+    ]
+
+
+def _separable(kernel: int) -> OperationFactory:
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        return nn.Sequential(
+            *_depthwise_pointwise(channels, kernel, stride, 1, normalization),
+            *_depthwise_pointwise(channels, kernel, 1, 1, normalization),
+        )
+
+    return build
+
+
+def _dilated(kernel: int) -> OperationFactory:
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        return nn.Sequential(*_depthwise_pointwise(channels, kernel, stride, 2, normalization))
+
+    return build
+
+
+def _pool(make: Callable[[int], nn.Module]) -> OperationFactory:
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        if normalization.after_pools:
+            return nn.Sequential(make(stride), nn.BatchNorm2d(channels, affine=normalization.affine))
+        return make(stride)
+
+    return build
+
+
+def _skip(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+    return nn.Identity() if stride == 1 else FactorizedReduction(channels, channels, normalization)
+
+
+def _none(channels: int, stride: int, normalization: Normalization) -> nn.Module:  # noqa: ARG001
+    return Zero(stride)
+
+
+OPERATIONS.add("none", _none)
+OPERATIONS.add("max_pool_3x3", _pool(lambda stride: nn.MaxPool2d(3, stride, 1)))
+OPERATIONS.add("avg_pool_3x3", _pool(lambda stride: nn.AvgPool2d(3, stride, 1, count_include_pad=False)))
+OPERATIONS.add("skip_connect", _skip)
+OPERATIONS.add("sep_conv_3x3", _separable(3))
+OPERATIONS.add("sep_conv_5x5", _separable(5))
+OPERATIONS.add("dil_conv_3x3", _dilated(3))
+OPERATIONS.add("dil_conv_5x5", _dilated(5))

@@ -1,0 +1,75 @@
+"""A cell of the supernet: nodes joined by forecasters (Sec. 2.1, Fig. 1).
+
+A cell has two inputs, the outputs of the two cells before it, and a few nodes. Every node adds up the
+predictions of the forecasters on its incoming edges, one from each input and each earlier node; the
+cell's output is the concatenation of its nodes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from xnas.nn import Forecaster
+from xnas.nn.operations import SEARCH, FactorizedReduction, build_operation, relu_conv_bn
+from xnas.space.genotype import CellKind
+from xnas.space.spaces import SearchSpace
+
+
+class SearchCell(nn.Module):
+    """One cell whose edges are still undecided. Its mixtures belong to the supernet."""
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        kind: CellKind,
+        channels: int,
+        *,
+        inputs: tuple[int, int],
+        after_reduction: bool,
+    ) -> None:
+        """`inputs` are the channels of the cell before the previous one and of the previous one."""
+        super().__init__()
+        before_that, previous = inputs
+        self.kind = kind
+        self.edges = space.edges
+        self.prepare_before_that: nn.Module
+        if after_reduction:  # the older input is still twice as large
+            self.prepare_before_that = FactorizedReduction(before_that, channels, SEARCH)
+        else:
+            self.prepare_before_that = relu_conv_bn(before_that, channels, SEARCH)
+        self.prepare_previous = relu_conv_bn(previous, channels, SEARCH)
+        self.forecasters = nn.ModuleList(
+            Forecaster(
+                {
+                    name: build_operation(name, channels, edge_stride(kind, source), SEARCH)
+                    for name in space.operations
+                },
+                own_mixture=False,
+            )
+            for source, _ in self.edges
+        )
+
+    def forward(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
+        """Output (batch, nodes x channels, ...); `mixture` is (edges, experts), or one a sample."""
+        states = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
+        for (source, node), forecaster, u in zip(
+            self.edges, self.forecasters, mixture.unbind(-2), strict=True
+        ):
+            prediction = forecaster(states[source], u)
+            if node == len(states):
+                states.append(prediction)
+            else:
+                states[node] = states[node] + prediction
+        return torch.cat(states[2:], dim=1)
+
+    def forecaster(self, edge: int) -> Forecaster:
+        """The forecaster on one edge, by its place in the order of the space."""
+        found = self.forecasters[edge]
+        assert isinstance(found, Forecaster)  # noqa: S101 - for the type checker
+        return found
+
+
+def edge_stride(kind: CellKind, source: int) -> int:
+    """2 on the edges of a reduction cell that leave its inputs (Sec. 9.2), otherwise 1."""
+    return 2 if kind is CellKind.REDUCTION and source < 2 else 1

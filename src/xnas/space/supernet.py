@@ -1,0 +1,148 @@
+"""The parent network: cells whose edges are forecasters, with one mixture a kind of cell (Sec. 4.1).
+
+All normal cells share one mixture, all reduction cells another, so a reward is the sum over the cells
+of a kind, and a wiped expert leaves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from xnas.errors import ConfigError
+from xnas.nn import uniform_mixture
+from xnas.space.cell import SearchCell, edge_stride
+from xnas.space.genotype import CellKind
+from xnas.space.spaces import SearchSpace
+
+IDENTITY = "skip_connect"
+
+
+class Supernet(nn.Module):
+    """A network of `cells` cells, the first of them with `channels` channels a node.
+
+    Reduction cells stand at one and two thirds of the depth; channels double there. The stem has
+    channels x min(input channels, 3).
+    """
+
+    mixture_parameters = ("normal_mixture", "reduction_mixture")
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        *,
+        num_classes: int,
+        in_chans: int = 3,
+        cells: int = 8,
+        channels: int = 16,
+    ) -> None:
+        super().__init__()
+        _require(num_classes, in_chans, cells, channels)
+        self.space = space
+        stem = channels * min(in_chans, 3)
+        self.stem = nn.Sequential(
+            nn.Conv2d(in_chans, stem, 3, padding=1, bias=False), nn.BatchNorm2d(stem)
+        )
+        built: list[SearchCell] = []
+        inputs, kind = (stem, stem), CellKind.NORMAL
+        for following in cell_kinds(cells):
+            after_reduction, kind = kind is CellKind.REDUCTION, following
+            channels *= 2 if kind is CellKind.REDUCTION else 1
+            built.append(
+                SearchCell(space, kind, channels, inputs=inputs, after_reduction=after_reduction)
+            )
+            inputs = (inputs[1], space.nodes * channels)
+        self.cells = nn.ModuleList(built)
+        self.classifier = nn.Linear(inputs[1], num_classes)
+        forecasters, experts = len(space.edges), len(space.operations)
+        self.normal_mixture = uniform_mixture(forecasters, experts)
+        self.reduction_mixture = uniform_mixture(forecasters, experts)
+
+    @property
+    def mixtures(self) -> dict[str, nn.Parameter]:
+        """The two mixtures (forecasters, experts), by kind of cell."""
+        return {
+            CellKind.NORMAL.value: self.normal_mixture,
+            CellKind.REDUCTION.value: self.reduction_mixture,
+        }
+
+    @property
+    def replications(self) -> dict[str, int]:
+        """How many cells share each mixture: r_c of Sec. 3.1."""
+        kinds = [cell.kind for cell in self._cells()]
+        return {kind: kinds.count(CellKind(kind)) for kind in self.mixtures}
+
+    def spread(self) -> dict[str, Tensor]:
+        """Each mixture copied for every cell of its kind: (replications, forecasters, experts)."""
+        return {
+            kind: mixture.detach().expand(self.replications[kind], -1, -1)
+            for kind, mixture in self.mixtures.items()
+        }
+
+    def forward(self, x: Tensor, mixtures: Mapping[str, Tensor] | None = None) -> Tensor:
+        """Logits of images (batch, channels, height, width).
+
+        `mixtures`, one for each cell of a kind, stand in for the shared ones: (replications,
+        forecasters, experts), or (replications, batch, forecasters, experts) for one a sample.
+        """
+        if mixtures is None:
+            mixtures = {
+                kind: mixture.expand(self.replications[kind], -1, -1)
+                for kind, mixture in self.mixtures.items()
+            }
+        rows = {kind: iter(mixture.unbind(0)) for kind, mixture in mixtures.items()}
+        before_that = previous = self.stem(x)
+        for cell in self._cells():
+            before_that, previous = previous, cell(before_that, previous, next(rows[cell.kind]))
+        logits: Tensor = self.classifier(previous.mean((-2, -1)))
+        return logits
+
+    def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:
+        """Delete experts, given by their columns, of one forecaster in every cell that shares it."""
+        doomed = [self.space.operations[expert] for expert in experts]
+        for cell in self._cells():
+            if cell.kind == kind:
+                cell.forecaster(forecaster).wipe(doomed)
+
+    def living(self, kind: str) -> list[tuple[str, ...]]:
+        """Names of the experts that each forecaster of a kind still has."""
+        cell = next(cell for cell in self._cells() if cell.kind == kind)
+        return [tuple(cell.forecaster(edge).experts) for edge in range(len(self.space.edges))]
+
+    def identities(self, kind: str) -> Tensor:
+        """Mask (forecasters, experts) of the skip connections that pass their input on unchanged."""
+        mask = torch.zeros(len(self.space.edges), len(self.space.operations), dtype=torch.bool)
+        if IDENTITY in self.space.operations:
+            column = self.space.operations.index(IDENTITY)
+            for row, (source, _) in enumerate(self.space.edges):
+                mask[row, column] = edge_stride(CellKind(kind), source) == 1
+        return mask.to(self.normal_mixture.device)
+
+    def stages(self, kind: str) -> tuple[int, ...]:
+        """For each cell of a kind, its stage: how many reductions came before it."""
+        kinds = [cell.kind for cell in self._cells()]
+        return tuple(
+            kinds[:index].count(CellKind.REDUCTION) for index, k in enumerate(kinds) if k == kind
+        )
+
+    def _cells(self) -> list[SearchCell]:
+        return [cell for cell in self.cells if isinstance(cell, SearchCell)]
+
+
+def cell_kinds(cells: int) -> tuple[CellKind, ...]:
+    """Kinds in order: reduction at one third and two thirds, the others normal."""
+    reductions = {cells // 3, 2 * cells // 3}
+    return tuple(CellKind.REDUCTION if i in reductions else CellKind.NORMAL for i in range(cells))
+
+
+def _require(num_classes: int, in_chans: int, cells: int, channels: int) -> None:
+    for name, value, least in (
+        ("num_classes", num_classes, 2),
+        ("in_chans", in_chans, 1),
+        ("cells", cells, 3),
+        ("channels", channels, 1),
+    ):
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, got {value}")
