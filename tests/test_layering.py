@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "xnas"
 LAYERS = [
     "errors",
     "records",
+    "registry",
     "theory",
     "toys",
     "optim",
@@ -25,15 +26,16 @@ LAYERS = [
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
+ABOVE["registry"] = {"errors"}
 ABOVE["report"] = {"errors", "records"}
 ABOVE["engine"] -= {"data", "benchmarks"}
-ABOVE["data"] = {"errors", "records"}
+ABOVE["data"] = {"errors", "records", "registry"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
-ABOVE["nn"] = {"errors", "theory"}
+ABOVE["nn"] = {"errors", "registry", "theory"}
 ABOVE["kernels"] = {"errors"}
 
-STDLIB_ONLY = {"errors", "records"}
+STDLIB_ONLY = {"errors", "records", "registry"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
 
 

@@ -5,9 +5,13 @@ gradients and wipes out experts that can no longer win. Start with `xnas.theory`
 with `ExpertsOptimizer` and `Forecaster` in a network of your own.
 """
 
-from xnas.errors import ConfigError, RoundError, XnasError
+from xnas.data import ImageData
+from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.runs.search import resume_search, search
+from xnas.runs.search_config import SearchConfig
+from xnas.space import Genotype, cell_depth, discretize
 from xnas.theory import (
     Replay,
     effective_horizon,
@@ -20,16 +24,25 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ConfigError",
+    "DatasetError",
     "ExpertsOptimizer",
     "Forecaster",
+    "Genotype",
+    "GenotypeError",
+    "ImageData",
     "Replay",
     "RoundError",
+    "SearchConfig",
     "XnasError",
     "__version__",
+    "cell_depth",
+    "discretize",
     "effective_horizon",
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",
+    "resume_search",
+    "search",
     "split_parameters",
     "uniform_mixture",
 ]

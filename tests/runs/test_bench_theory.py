@@ -3,8 +3,13 @@ import torch
 
 from xnas import ConfigError, ExpertsOptimizer, uniform_mixture
 from xnas.report.tables import step_cost_table
-from xnas.runs import BenchTheoryConfig, bench_theory
-from xnas.runs.bench_theory import PlainLoop, essential_bytes, state_bytes
+from xnas.runs.bench_theory import (
+    BenchTheoryConfig,
+    PlainLoop,
+    bench_theory,
+    essential_bytes,
+    state_bytes,
+)
 
 
 def test_the_plain_loop_and_the_optimizer_agree():

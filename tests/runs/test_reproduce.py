@@ -8,7 +8,7 @@ import pytest
 
 from xnas import ConfigError, toys
 from xnas.records import Selection
-from xnas.runs import ITEMS, ReproduceConfig, reproduce
+from xnas.runs.reproduce import ITEMS, ReproduceConfig, reproduce
 
 SMALL = {"runs": 40, "rounds": 60}
 

@@ -15,6 +15,8 @@ from cyclopts import App, CycloptsError
 from xnas import __version__
 from xnas.cli.bench import bench
 from xnas.cli.reproduce import reproduce
+from xnas.cli.search import search
+from xnas.cli.show import show
 from xnas.errors import XnasError
 
 app = App(
@@ -24,6 +26,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
+app.command(search)
+app.command(show)
 app.command(reproduce)
 app.command(bench)
 
@@ -43,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if debug:
             raise
         sys.exit(_complain(error))
-    except KeyboardInterrupt:
-        print("xnas: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"xnas: {str(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

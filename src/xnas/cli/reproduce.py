@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas import runs
-from xnas.runs import ReproduceConfig
+from xnas.runs import reproduce as job
+from xnas.runs.reproduce import ReproduceConfig
 
 DEFAULTS = ReproduceConfig()
 
@@ -21,5 +21,5 @@ def reproduce(*items: str, config: Annotated[ReproduceConfig, Parameter(name="*"
         What to make: forecaster, toy-3d, toy-2d, attenuation, stochastic, adam, memory; all by default.
     """
     tell = (lambda _: None) if config.quiet else print
-    claims = runs.reproduce(items, config, tell)
+    claims = job.reproduce(items, config, tell)
     tell(f"{len(claims)} claims judged in {config.out / 'claims.md'}")

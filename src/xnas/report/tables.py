@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from xnas.records import Claim, StepCost
+from xnas.records import Claim, RoundCost, StepCost
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -56,3 +56,22 @@ def step_cost_table(costs: Sequence[StepCost]) -> str:
     ]
     header = ("one step of", "mixtures", "µs (median)", "quartiles", "ratio", "state bytes / mixture")
     return aligned_table(header, rows)
+
+
+def round_cost_table(costs: Sequence[RoundCost]) -> str:
+    """What a round costs, with ratios to the round with all experts."""
+    rows = [
+        (
+            c.case,
+            f"{c.experts}",
+            f"{c.weights:,}",
+            f"{c.milliseconds:,.1f}",
+            f"{c.spread:,.1f}",
+            f"{c.milliseconds / costs[0].milliseconds:.2f}",
+            f"{c.memory_bytes / 2**20:,.0f}",
+            f"{100 * c.method_share:.1f} %",
+        )
+        for c in costs
+    ]
+    header = ("left", "experts", "weights", "ms/round", "quartiles", "ratio", "MiB", "method")
+    return f"{costs[0].device}\n" + aligned_table(header, rows)

@@ -1,6 +1,3 @@
-"""What a whole job is: settings in, a folder of results out."""
+"""What a whole job is: settings in, a folder of results out. One module a job, imported by name."""
 
-from xnas.runs.bench_theory import BenchTheoryConfig, bench_theory
-from xnas.runs.reproduce import ITEMS, ReproduceConfig, reproduce
-
-__all__ = ["ITEMS", "BenchTheoryConfig", "ReproduceConfig", "bench_theory", "reproduce"]
+__all__: list[str] = []

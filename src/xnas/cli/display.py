@@ -1,0 +1,97 @@
+"""What a person sees while a search runs: lines, and in a terminal a bar."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from xnas.engine import Search
+from xnas.records import SearchEpoch
+
+
+class SearchDisplay:
+    """A line for each epoch; in a terminal also a bar with rounds a second and the time left."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.console = Console(highlight=False, soft_wrap=True)
+        self.bar: Progress | None = None
+        if not quiet and self.console.is_terminal:
+            self.bar = Progress(
+                TextColumn("round"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[speed]}"),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[state]}"),
+                console=self.console,
+                transient=True,
+            )
+        self.started = time.perf_counter()
+        self.rounds_at_start: int | None = None
+        self.state = ""
+
+    def __enter__(self) -> Self:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def say(self, line: str) -> None:
+        """Print a line, unless quiet."""
+        if not self.quiet:
+            self.console.print(line, markup=False)
+
+    def warn(self, line: str) -> None:
+        """Print a warning, quiet or not."""
+        if self.bar is not None:
+            self.console.print(f"warning: {line}", markup=False, style="yellow")
+        else:
+            print(f"warning: {line}", file=sys.stderr)
+
+    def after_round(self, search: Search) -> None:
+        """Move the bar."""
+        if self.bar is None:
+            return
+        if self.rounds_at_start is None:
+            total = search.settings.epochs * search.settings.rounds_per_epoch
+            self.rounds_at_start, self.started = search.rounds - 1, time.perf_counter()
+            self.bar.add_task("", total=total, completed=search.rounds, speed="", state="")
+        passed = time.perf_counter() - self.started
+        speed = (search.rounds - self.rounds_at_start) / passed if passed > 0 else 0.0
+        task = self.bar.task_ids[0]
+        self.bar.update(task, completed=search.rounds, speed=f"{speed:.1f}/s", state=self.state)
+
+    def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
+        """Print the epoch."""
+        alive = sum(record.experts_alive.values())
+        self.state = f"{alive} experts, entropy {record.entropy['normal']:.2f}"
+        self.say(epoch_line(record, epochs))
+
+
+def epoch_line(record: SearchEpoch, epochs: int) -> str:
+    """One epoch in one line."""
+    gone = f" (-{len(record.deleted)})" if record.deleted else ""
+    line = (
+        f"epoch {record.epoch:3}/{epochs}  "
+        f"train {record.train_loss:.3f} {100 * record.train_accuracy:5.1f} %  "
+        f"valid {record.valid_loss:.3f} {100 * record.valid_accuracy:5.1f} %  "
+        f"experts {sum(record.experts_alive.values())}{gone}  "
+        f"entropy {record.entropy['normal']:.3f} / {record.entropy['reduction']:.3f}  "
+        f"skips {100 * record.skip_share['normal']:.0f} %  "
+        f"{1000 * record.cost.seconds_per_round:.0f} ms/round"
+    )
+    if record.gap is not None:
+        g = record.gap
+        line += f"  gap {100 * g.mixture:.1f} > {100 * g.experts:.1f} > {100 * g.cell:.1f} %"
+    return line

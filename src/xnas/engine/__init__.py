@@ -1,0 +1,25 @@
+"""Loops: handed a supernet, a method and batches, never building them."""
+
+from xnas.engine.checkpoint import load_checkpoint, restore_search, save_checkpoint, search_state
+from xnas.engine.epoch import delete_wiped, end_epoch
+from xnas.engine.gap import discretization_gap
+from xnas.engine.outlook import impossible, outlook, worries
+from xnas.engine.search import Batches, Search, Searchable, SearchSettings, play_round
+
+__all__ = [
+    "Batches",
+    "Search",
+    "SearchSettings",
+    "Searchable",
+    "delete_wiped",
+    "discretization_gap",
+    "end_epoch",
+    "impossible",
+    "load_checkpoint",
+    "outlook",
+    "play_round",
+    "restore_search",
+    "save_checkpoint",
+    "search_state",
+    "worries",
+]

@@ -1,0 +1,153 @@
+"""Between two epochs: wiped experts leave the network, and the epoch is written down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from xnas.engine.search import Replicated, Search
+from xnas.errors import RoundError
+from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
+from xnas.space.supernet import IDENTITY
+from xnas.theory import normalized_entropy
+
+
+def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | None) -> SearchEpoch:
+    """Check the numbers, delete who was wiped out, and close the epoch."""
+    search.method.check()
+    train, valid = search.tally.train.tolist(), search.tally.valid.tolist()
+    _require_finite(search, train[0], valid[0])
+    rates = {"learning_rate": search.learning_rate(), "skip_dropout": search.skip_dropout()}
+    rewards, by_stage = _rewards(search)
+    deleted = delete_wiped(search)
+    search.epoch, search.round_in_epoch = search.epoch + 1, 0
+    _settle(search)
+    strongest = {kind: _strongest(search, m) for kind, m in search.mixtures.items()}
+    return SearchEpoch(
+        epoch=search.epoch,
+        rounds=search.rounds,
+        **rates,
+        train_loss=train[0] / train[2],
+        train_accuracy=train[1] / train[2],
+        valid_loss=valid[0] / valid[2],
+        valid_accuracy=valid[1] / valid[2],
+        entropy={k: normalized_entropy(m).item() for k, m in search.mixtures.items()},
+        skip_share={k: _skip_share(search, names) for k, names in strongest.items()},
+        experts_alive={k: int(search.method.alive(m).sum()) for k, m in search.mixtures.items()},
+        weights_alive=sum(p.numel() for p in search.weights),
+        rewards=rewards,
+        rewards_by_stage=by_stage,
+        deleted=deleted,
+        gap=gap,
+        cost=EpochCost(
+            seconds=seconds,
+            seconds_per_round=seconds / search.settings.rounds_per_epoch,
+            memory_bytes=memory_bytes,
+        ),
+    )
+
+
+def delete_wiped(search: Search) -> tuple[Deletion, ...]:
+    """Take experts that were wiped out from every cell and from the weights' optimizer."""
+    gone = set(search.deleted)
+    found: list[tuple[str, int, int]] = []
+    for kind, mixture in search.mixtures.items():
+        for forecaster, expert in (~search.method.alive(mixture)).nonzero().tolist():
+            if (kind, forecaster, expert) not in gone:
+                found.append((kind, forecaster, expert))
+    remove_experts(search, found)
+    names = operation_names(search)
+    return tuple(
+        Deletion(kind=kind, forecaster=forecaster, expert=expert, operation=names[kind][expert])
+        for kind, forecaster, expert in found
+    )
+
+
+def remove_experts(search: Search, experts: Sequence[tuple[str, int, int]]) -> None:
+    """Delete modules, given as (kind, forecaster, expert), with their weights and momenta."""
+    for kind, forecaster, expert in experts:
+        search.supernet.wipe(kind, forecaster, [expert])  # type: ignore[operator]
+        search.deleted.append((kind, forecaster, expert))
+    left = {id(p) for p in search.supernet.parameters()}
+    for p in search.weights:
+        if id(p) not in left:
+            search.weight_optimizer.state.pop(p, None)
+    search.weights = [p for p in search.weights if id(p) in left]
+    search.weight_optimizer.param_groups[0]["params"] = list(search.weights)
+
+
+def operation_names(search: Search) -> dict[str, Sequence[str]]:
+    """Names of the experts of each mixture: the space's operations, or numbers."""
+    space = getattr(search.supernet, "space", None)
+    return {
+        kind: space.operations if space is not None else [str(i) for i in range(mixture.shape[1])]
+        for kind, mixture in search.mixtures.items()
+    }
+
+
+def _settle(search: Search) -> None:
+    """Stop learning the architecture when every forecaster has one expert left."""
+    if search.learning and all(
+        bool((search.method.alive(m).sum(-1) == 1).all()) for m in search.mixtures.values()
+    ):
+        search.learning = False
+        search.settled_at = search.rounds
+
+
+def _strongest(search: Search, mixture: Tensor) -> list[int]:
+    strengths = search.method.strengths(mixture)
+    index: list[int] = (
+        strengths.masked_fill(~search.method.alive(mixture), -torch.inf).argmax(-1).tolist()
+    )
+    return index
+
+
+def _skip_share(search: Search, strongest: Sequence[int]) -> float:
+    space = getattr(search.supernet, "space", None)
+    if space is None or IDENTITY not in space.operations:
+        return 0.0
+    return strongest.count(space.operations.index(IDENTITY)) / len(strongest)
+
+
+def _rewards(
+    search: Search,
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[str, float]]]]:
+    """Mean reward a round, by operation, over all cells together and by stage of the network."""
+    rounds = max(1, int(search.tally.rounds))
+    names = operation_names(search)
+    whole: dict[str, dict[str, float]] = {}
+    staged: dict[str, dict[str, dict[str, float]]] = {}
+    for kind, mixture in search.mixtures.items():
+        alive = search.method.alive(mixture)
+        total = search.tally.rewards[kind] / rounds
+        whole[kind] = _by_operation(total.sum(0), alive, names[kind])
+        if isinstance(search.supernet, Replicated):
+            places = torch.tensor(search.supernet.stages(kind), device=total.device)
+            staged[kind] = {
+                str(stage): _by_operation(total[places == stage].sum(0), alive, names[kind])
+                for stage in sorted(set(places.tolist()))
+            }
+    return whole, staged
+
+
+def _by_operation(rewards: Tensor, alive: Tensor, names: Sequence[str]) -> dict[str, float]:
+    """Mean over the forecasters in which an operation lives; those that live nowhere are left out."""
+    count = alive.sum(0)
+    means = (rewards * alive).sum(0) / count
+    return {
+        name: mean
+        for name, mean, number in zip(names, means.tolist(), count.tolist(), strict=True)
+        if number
+    }
+
+
+def _require_finite(search: Search, train: float, valid: float) -> None:
+    for name, value in (("training", train), ("validation", valid)):
+        if not math.isfinite(value):
+            raise RoundError(
+                f"the {name} loss of epoch {search.epoch + 1} is {value}; lower the learning rate of "
+                "the weights, and look at the images and labels"
+            )

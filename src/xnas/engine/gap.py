@@ -1,0 +1,82 @@
+"""The discretisation gap: what a supernet loses when it commits itself (Sec. 3.2.2, "No Weight Decay").
+
+Accuracy on the validation half, with batch statistics, of (a) the mixture, (b) the strongest expert on
+every edge, (c) the same on the edges that the cell keeps. Weights and buffers stay untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from xnas.engine.search import Search
+from xnas.records import Gap
+from xnas.space import explain
+from xnas.space.supernet import Supernet
+
+EVALUATION_BATCHES = 20
+"""At most so many batches: enough to see a gap, few enough to be measured often."""
+
+
+def discretization_gap(search: Search) -> Gap | None:
+    """The three accuracies now, or None for a supernet of no registered space."""
+    supernet = search.supernet
+    if not isinstance(supernet, Supernet):
+        return None
+    experts, cell = chosen_mixtures(search, supernet)
+    spread = {kind: len(copies) for kind, copies in supernet.spread().items()}
+    with untouched_buffers(supernet):
+        return Gap(
+            mixture=accuracy(search, supernet.spread()),
+            experts=accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in experts.items()}),
+            cell=accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in cell.items()}),
+        )
+
+
+def chosen_mixtures(search: Search, supernet: Supernet) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """One-hot mixtures of the strongest experts, on all edges and on those that the cell keeps."""
+    method, space = search.method, supernet.space
+    choices = explain(
+        {kind: method.strengths(m) for kind, m in search.mixtures.items()},
+        {kind: method.alive(m) for kind, m in search.mixtures.items()},
+        space,
+        {kind: method.cumulative_rewards(m) for kind, m in search.mixtures.items()},
+    )
+    experts: dict[str, Tensor] = {}
+    cell: dict[str, Tensor] = {}
+    for kind, mixture in search.mixtures.items():
+        mine = {(c.source, c.node): c for c in choices if c.kind == kind}
+        ordered = [mine[edge] for edge in space.edges]
+        columns = torch.tensor([space.operations.index(c.operation) for c in ordered])
+        kept = torch.tensor([c.kept for c in ordered])
+        alone = one_hot(columns, len(space.operations)).to(mixture)
+        experts[kind] = alone
+        cell[kind] = alone * kept[:, None].to(mixture)
+    return experts, cell
+
+
+@torch.no_grad()
+def accuracy(search: Search, mixtures: Mapping[str, Tensor]) -> float:
+    """Share of right answers on the validation half, with batch statistics."""
+    right, seen = 0, 0
+    for images, labels in search.valid.whole(EVALUATION_BATCHES):
+        logits = search.supernet(images, mixtures)
+        right += int((logits.argmax(-1) == labels).sum())
+        seen += len(labels)
+    return right / seen
+
+
+@contextmanager
+def untouched_buffers(module: nn.Module) -> Iterator[None]:
+    """Put every buffer back as it was, so that looking at a network does not train its statistics."""
+    saved = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, value in saved:
+                buffer.copy_(value)

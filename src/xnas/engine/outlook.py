@@ -1,0 +1,95 @@
+"""What a search can expect, and what should worry it: wipeouts to come, skips taking over."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from xnas.engine.search import Search
+from xnas.records import SearchEpoch
+from xnas.theory import expected_wipeout
+
+SKIPS_TAKE_OVER = 0.5
+DECIDED_TOO_EARLY = 0.5
+EARLY = 1 / 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Epochs in which experts are expected to go, if they keep falling behind as they did so far."""
+
+    first: float
+    median: float
+    epochs: int
+    relaxation: float
+
+    def line(self) -> str:
+        """The forecast, and the setting to change."""
+        told = (
+            f"wipeouts: first expected in epoch {math.ceil(self.first)} of {self.epochs}, half of the "
+            f"experts that lose by epoch {math.ceil(self.median)}"
+        )
+        share = self.median / self.epochs
+        if share > 0.6:
+            # 2ζ / (2ζ + g) = s has g/2 = ζ (1 - s) / s; the ζ' that gives one half is g/2 itself.
+            wanted = self.relaxation * (1 - share) / share
+            told += f"; --relaxation {wanted:.2g} would bring that to half-time"
+        return told
+
+
+def earliest_epoch(epochs: int, relaxation: float) -> float:
+    """Epoch before which no expert can go, whatever it earns: gaps grow by at most 2L a round."""
+    share = expected_wipeout(torch.tensor(2.0), reward_bound=1.0, relaxation=relaxation).item()
+    return epochs * share
+
+
+def impossible(epochs: int, relaxation: float, *, wipeout: bool) -> str | None:
+    """A warning if no expert can leave the network before the end, or None."""
+    if not wipeout:
+        return None
+    earliest = earliest_epoch(epochs, relaxation)
+    if math.ceil(earliest) >= epochs:
+        return (
+            f"no expert can be wiped out before the last of {epochs} epochs (not before epoch "
+            f"{earliest:.1f} with relaxation {relaxation:g}): nothing is saved; use more --epochs or a "
+            "lower --relaxation"
+        )
+    return None
+
+
+def outlook(search: Search, *, reward_bound: float, relaxation: float) -> Outlook | None:
+    """Forecast from the gaps so far: each expert's mean distance to its leader a round."""
+    shares = []
+    for mixture in search.mixtures.values():
+        if mixture.shape[1] < 2:
+            continue
+        sums = search.method.cumulative_rewards(mixture)
+        gap = (sums.amax(-1, keepdim=True) - sums) / max(1, search.rounds)
+        behind = gap.sort(-1).values[:, 1:].flatten()
+        shares.append(expected_wipeout(behind, reward_bound=reward_bound, relaxation=relaxation))
+    if not shares:
+        return None
+    share = torch.cat(shares)
+    epochs = search.settings.epochs
+    return Outlook(epochs * share.min().item(), epochs * share.median().item(), epochs, relaxation)
+
+
+def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:
+    """What this epoch gives cause to worry about, each told once a run."""
+    found = {}
+    if record.skip_share.get("normal", 0.0) > SKIPS_TAKE_OVER:
+        found["skips"] = (
+            f"skip connections lead {100 * record.skip_share['normal']:.0f} % of the normal cell's "
+            "edges: the search may be collapsing; --skip-dropout 0.5 (or higher) is the guard against it"
+        )
+    lowest = min(record.entropy.values())
+    if lowest < DECIDED_TOO_EARLY and record.epoch <= EARLY * epochs:
+        found["entropy"] = (
+            f"entropy is down to {lowest:.2f} in epoch {record.epoch} of {epochs}, before the weights "
+            "have learned much; a lower --experts-lr decides later"
+        )
+    new = {name: line for name, line in found.items() if name not in told}
+    told |= set(new)
+    return list(new.values())

@@ -1,0 +1,258 @@
+"""The search: weights descend on one half of the images, mixtures learn from the other (Algorithm 1).
+
+`play_round` is the algorithm's loop body. It reads no number on the host, so that it can be captured
+whole; what needs the host (learning rates, deletions, metrics) happens between epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from xnas.engine.tally import Tally
+from xnas.errors import ConfigError
+from xnas.methods import Method
+from xnas.nn import split_parameters
+
+
+class Batches(Protocol):
+    """A source of batches that goes on where it stopped."""
+
+    def begin_epoch(self, epoch: int, rounds: int) -> None:
+        """Lay down the order of `rounds` batches."""
+
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """Room for one batch of images and labels."""
+
+    def fill(self, images: Tensor, labels: Tensor) -> None:
+        """Put the next batch there."""
+
+    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+        """Plain batches without augmentation, for evaluation."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the data."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on there."""
+
+
+class Searchable(Protocol):
+    """What the engine asks of a supernet: mixtures by name, and experts that can be deleted."""
+
+    @property
+    def mixtures(self) -> Mapping[str, nn.Parameter]:
+        """Leaf parameters (forecasters, experts) on the simplex."""
+
+    def wipe(self, kind: str, forecaster: int, experts: list[int]) -> None:
+        """Delete experts, given by their columns, from one forecaster of a mixture."""
+
+
+@runtime_checkable
+class Replicated(Protocol):
+    """A supernet whose cells share mixtures: rewards can be told apart by cell and by sample."""
+
+    def spread(self) -> dict[str, Tensor]:
+        """Each mixture copied for its cells: (replications, forecasters, experts)."""
+
+    def identities(self, kind: str) -> Tensor:
+        """Mask (forecasters, experts) of skip connections of stride 1."""
+
+    def stages(self, kind: str) -> tuple[int, ...]:
+        """The stage of the network in which each cell of a kind stands."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchSettings:
+    """Numbers of a search that are not the method's."""
+
+    epochs: int
+    rounds_per_epoch: int
+    accounting: str = "update"
+    skip_dropout: tuple[float, float] = (0.0, 0.0)
+    """In the first and in the last epoch; linear between them."""
+    learning_rate: float = 0.025
+    """Of the weights, at the start; DARTS's recipe, as the paper states none."""
+    final_learning_rate: float = 0.001
+    momentum: float = 0.9
+    weight_decay: float = 3e-4
+    gradient_clip: float = 5.0
+    """On the norm of the weights' gradient. The paper's "gradient clipping of 1" is the reward bound."""
+    autocast: bool = False
+    """Compute in bfloat16 where that is safe."""
+    seed: int = 0
+
+
+class Search:
+    """A search under way: everything that changes from round to round."""
+
+    def __init__(
+        self,
+        supernet: nn.Module,
+        method: Method,
+        *,
+        train: Batches,
+        valid: Batches,
+        settings: SearchSettings,
+    ) -> None:
+        """`supernet` is `Searchable`; its mixtures belong to `method`, all else to the weights."""
+        if not isinstance(supernet, Replicated) and (
+            settings.accounting == "sample" or max(settings.skip_dropout) > 0
+        ):
+            raise ConfigError(
+                f"{type(supernet).__name__} does not spread its mixtures over cells, which per-sample "
+                "accounting and skip dropout need; use accounting='update' and skip_dropout=(0, 0)"
+            )
+        self.supernet, self.method, self.settings = supernet, method, settings
+        self.train, self.valid = train, valid
+        self.mixtures: Mapping[str, nn.Parameter] = supernet.mixtures  # type: ignore[assignment]
+        weights, _ = split_parameters(supernet)
+        self.weights = [p for p in weights if all(p is not m for m in self.mixtures.values())]
+        self.weight_optimizer = torch.optim.SGD(
+            self.weights,
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+        )
+        self.train_batch, self.valid_batch = train.buffers(), valid.buffers()
+        device = self.train_batch[0].device
+        self.dropout = torch.Generator(device).manual_seed(settings.seed)
+        self.tally = Tally(self.mixtures, _replications(supernet, self.mixtures), device)
+        self.epoch, self.round_in_epoch = 0, 0
+        self.learning = True
+        self.settled_at = 0
+        self.deleted: list[tuple[str, int, int]] = []
+
+    @property
+    def rounds(self) -> int:
+        """Rounds played so far."""
+        return self.epoch * self.settings.rounds_per_epoch + self.round_in_epoch
+
+    def begin_epoch(self) -> None:
+        """Set the learning rate, lay down the order of the images, clear the tally."""
+        rounds = self.settings.rounds_per_epoch
+        self.train.begin_epoch(self.epoch, rounds)
+        self.valid.begin_epoch(self.epoch, rounds)
+        self.weight_optimizer.param_groups[0]["lr"] = self.learning_rate()
+        self.supernet.train()
+        self.tally.clear()
+
+    def learning_rate(self) -> float:
+        """Of the weights in the present epoch: a cosine over all epochs."""
+        s = self.settings
+        fall = (1 + math.cos(math.pi * self.epoch / s.epochs)) / 2
+        return s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * fall
+
+    def skip_dropout(self) -> float:
+        """Probability of dropping an identity in the present epoch."""
+        first, last = self.settings.skip_dropout
+        return first + (last - first) * self.epoch / max(1, self.settings.epochs - 1)
+
+
+def play_round(search: Search) -> None:
+    """One round of Algorithm 1, lines 4-12."""
+    search.train.fill(*search.train_batch)
+    descend_train_loss(search)  # line 4
+    search.valid.fill(*search.valid_batch)
+    reveal_rewards(search)  # lines 5-12
+    search.round_in_epoch += 1
+
+
+def descend_train_loss(search: Search) -> None:
+    """Move the weights against the training loss, mixtures held fixed (line 4, first order)."""
+    images, labels = search.train_batch
+    search.weight_optimizer.zero_grad()
+    with _precision(search):
+        logits = _forward(search, images, _dropped(search))
+        loss = cross_entropy(logits, labels)
+    loss.backward(inputs=search.weights)  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(search.weights, search.settings.gradient_clip)
+    search.weight_optimizer.step()
+    search.tally.add_train(loss, logits, labels)
+
+
+def reveal_rewards(search: Search) -> None:
+    """Predict, see the loss gradient, pay the experts and let the method learn (lines 5-12).
+
+    Every expert is seen whole: no dropout here. Only the mixtures are differentiated; the weights get
+    no gradient. When each forecaster has one expert left there is nothing to learn any more.
+    """
+    images, labels = search.valid_batch
+    per_sample = search.settings.accounting == "sample"
+    if not search.learning:
+        with torch.no_grad(), _precision(search):
+            logits = _forward(search, images, None)
+            search.tally.add_valid(cross_entropy(logits, labels), logits, labels)
+        return
+    leaves = _leaves(search, len(labels) if per_sample else 0)
+    with _precision(search):
+        logits = _forward(search, images, leaves)
+        loss = cross_entropy(logits, labels, reduction="sum" if per_sample else "mean")
+    gradients = torch.autograd.grad(loss, list(leaves.values()))
+    search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
+    for (kind, mixture), gradient in zip(search.mixtures.items(), gradients, strict=True):
+        if per_sample:
+            search.tally.add_rewards(kind, -gradient.sum(1) / len(labels))
+            search.method.observe(mixture, -gradient.flatten(0, 1))
+        else:
+            replicas = gradient if gradient.dim() == 3 else gradient[None]
+            search.tally.add_rewards(kind, -replicas)
+            mixture.grad = replicas.sum(0)
+    if not per_sample:
+        search.method.step()
+
+
+def _leaves(search: Search, samples: int) -> dict[str, Tensor]:
+    """What this round is differentiated by: shared mixtures, one a cell, or one a cell and sample."""
+    supernet = search.supernet
+    if not isinstance(supernet, Replicated):
+        return dict(search.mixtures)
+    copies = supernet.spread()
+    if samples:
+        copies = {kind: u[:, None].expand(-1, samples, -1, -1) for kind, u in copies.items()}
+    return {kind: u.clone().requires_grad_() for kind, u in copies.items()}
+
+
+def _dropped(search: Search) -> dict[str, Tensor] | None:
+    """Mixtures for the weight step: each identity dropped by chance, those kept scaled up for it.
+
+    Departure: a guard against collapse that the paper does not have. One draw for each edge, cell and
+    step; without it the supernet leans on its skip connections, and mixtures follow.
+    """
+    supernet = search.supernet
+    if not isinstance(supernet, Replicated):
+        return None
+    mixtures, p = supernet.spread(), search.skip_dropout()
+    if p == 0:
+        return mixtures
+    for kind, u in mixtures.items():
+        kept = torch.full(u.shape[:2], 1 - p, device=u.device).bernoulli(generator=search.dropout)
+        scale = torch.where(supernet.identities(kind), kept[..., None] / (1 - p), 1.0)
+        mixtures[kind] = u * scale
+    return mixtures
+
+
+def _forward(search: Search, images: Tensor, mixtures: dict[str, Tensor] | None) -> Tensor:
+    if mixtures is None or not isinstance(search.supernet, Replicated):
+        logits: Tensor = search.supernet(images)
+    else:
+        logits = search.supernet(images, mixtures)
+    return logits.float()
+
+
+def _precision(search: Search) -> torch.autocast:
+    device = search.train_batch[0].device.type
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=search.settings.autocast)
+
+
+def _replications(supernet: nn.Module, mixtures: Mapping[str, nn.Parameter]) -> dict[str, int]:
+    """Cells that share each mixture, 1 for a supernet that does not tell them apart."""
+    if isinstance(supernet, Replicated):
+        return {kind: len(copies) for kind, copies in supernet.spread().items()}
+    return dict.fromkeys(mixtures, 1)

@@ -1,0 +1,149 @@
+"""What a round of a search costs: with all experts, with four an edge, with one.
+
+Each case runs in a process of its own, so that its peak of memory is its own. Images are noise: a round
+does not care what it sees. Times of one machine compare only within one run, so the table has ratios.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from xnas.data import ImageData
+from xnas.engine import Search, play_round
+from xnas.engine.epoch import remove_experts
+from xnas.errors import ConfigError
+from xnas.optim import ExpertsOptimizer
+from xnas.records import RoundCost
+from xnas.runs.search import prepare
+from xnas.runs.search_config import SearchConfig, pick_device
+from xnas.space.supernet import Supernet
+
+CASES: dict[str, tuple[str, ...]] = {
+    "all experts": (),
+    "four an edge": ("sep_conv_3x3", "dil_conv_3x3", "skip_connect", "max_pool_3x3"),
+    "one an edge": ("sep_conv_3x3",),
+}
+"""Who is left on every edge; an empty list is everybody."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchSearchConfig:
+    """Which round to time."""
+
+    cells: int = 5
+    """Cells of the supernet; the paper has 8."""
+    channels: int = 8
+    """Channels of the first cell; DARTS has 16."""
+    batch_size: int = 32
+    """Images a batch; the paper has 96."""
+    image_size: int = 16
+    """Height and width; CIFAR-10 has 32."""
+    rounds: int = 10
+    """Timed rounds of each case, after two to warm up."""
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:NUMBER."""
+    precision: str = "fp32"
+    """fp32 or bf16."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 3:
+            raise ConfigError(f"rounds must be at least 3, got {self.rounds}")
+        pick_device(self.device)
+        self.search_config()
+
+    def search_config(self) -> SearchConfig:
+        """The search whose rounds are timed."""
+        return SearchConfig(
+            cells=self.cells,
+            channels=self.channels,
+            batch_size=self.batch_size,
+            epochs=1000,
+            device=self.device,
+            precision="bf16" if self.precision == "bf16" else "fp32",
+        )
+
+
+def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
+    """Time the cases one after another."""
+    spawn = multiprocessing.get_context("spawn")
+    costs = []
+    for case in CASES:
+        with spawn.Pool(1) as pool:
+            costs.append(pool.apply(measure_case, (case, config)))
+    return costs
+
+
+def measure_case(case: str, config: BenchSearchConfig) -> RoundCost:
+    """Build a search, leave only the case's experts, and time rounds. Runs in its own process."""
+    before = _peak()
+    search = prepare(config.search_config(), noise(config)).search
+    keep_experts(search, CASES[case])
+    search.begin_epoch()
+    device = search.train_batch[0].device
+    for _ in range(2):
+        play_round(search)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    times = [_timed(lambda: play_round(search), device) for _ in range(config.rounds)]
+    steps = [_timed(search.method.step, device) for _ in range(config.rounds)]
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    cuda = device.type == "cuda"
+    return RoundCost(
+        case=case,
+        device=torch.cuda.get_device_name(device) if cuda else "CPU",
+        experts=sum(int(search.method.alive(m).sum()) for m in search.mixtures.values()),
+        weights=sum(p.numel() for p in search.weights),
+        milliseconds=middle,
+        spread=high - low,
+        memory_bytes=torch.cuda.max_memory_allocated(device) if cuda else _peak() - before,
+        method_share=statistics.median(steps) / middle,
+    )
+
+
+def noise(config: BenchSearchConfig) -> ImageData:
+    """Random images, enough for an epoch of all timed rounds."""
+    count = 2 * config.batch_size * (config.rounds + 2)
+    size = (count, 3, config.image_size, config.image_size)
+    return ImageData(
+        name="noise",
+        images=torch.randint(0, 256, size, dtype=torch.uint8),
+        labels=torch.arange(count) % 10,
+        classes=tuple(map(str, range(10))),
+    )
+
+
+def keep_experts(search: Search, names: tuple[str, ...]) -> None:
+    """Leave only the named experts on every edge, as if the others had been wiped out."""
+    assert isinstance(search.supernet, Supernet)  # noqa: S101 - the configuration's
+    operations = search.supernet.space.operations
+    doomed = [i for i, name in enumerate(operations) if names and name not in names]
+    remove_experts(
+        search,
+        [(kind, f, e) for kind, m in search.mixtures.items() for f in range(len(m)) for e in doomed],
+    )
+    assert isinstance(search.method, ExpertsOptimizer)  # noqa: S101 - the configuration's
+    for mixture in search.mixtures.values():
+        search.method.state[mixture]["wiped_at"][:, doomed] = 1
+        with torch.no_grad():
+            mixture[:, doomed] = 0
+            mixture.div_(mixture.sum(-1, keepdim=True))
+
+
+def _timed(call: Callable[[], None], device: torch.device) -> float:
+    """Milliseconds of one call."""
+    started = time.perf_counter()
+    call()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return 1000 * (time.perf_counter() - started)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,25 @@
+"""How much memory a run needs."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import torch
+
+
+def memory_in_use(device: torch.device) -> int:
+    """Bytes: on a GPU the peak since `reset_peak`, on the CPU what this process holds now."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    pages = Path("/proc/self/statm")
+    if pages.exists():
+        return int(pages.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def reset_peak(device: torch.device) -> None:
+    """Begin to measure the peak anew."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)

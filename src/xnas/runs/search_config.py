@@ -1,0 +1,180 @@
+"""Settings of a search: what a user says, and what follows from the data where they say nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from xnas.errors import ConfigError
+from xnas.methods import METHODS
+
+LEAST_ROUNDS = 1000
+ROUNDS_PER_EPOCH = 20
+FEW_IMAGES = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchConfig:
+    """One architecture search. What is left open follows from the data, the device and the method."""
+
+    out: Path | None = None
+    """Run folder; it must be new or empty. By default runs/search-DATA-NUMBER."""
+    seed: int = 0
+    """One seed for everything; it makes named streams for split, weights, order, augmentation."""
+    device: str = "auto"
+    """auto (a GPU if there is one), cpu, cuda or cuda:NUMBER."""
+    epochs: int | None = None
+    """Passes over the validation half; sets the horizon. By default 50, or more for 1000 rounds."""
+    batch_size: int | None = None
+    """By default what gives 20 rounds an epoch, from 8 to 96."""
+    image_size: int | None = None
+    """Height and width of the images in the search. By default by their size: as they are up to 32,
+    else 32 or 64."""
+    cells: int | None = None
+    """Cells of the supernet. By default 8 on a GPU, 5 on a CPU."""
+    channels: int | None = None
+    """Channels of the first cell. By default 16 on a GPU, 8 on a CPU."""
+    data_dir: Path | None = None
+    """Where datasets are looked for; also XNAS_DATA."""
+    method: str = "xnas"
+    """How mixtures learn: xnas or darts (first order, by its own protocol)."""
+    space: Literal["darts"] = "darts"
+    """What may be found."""
+    faithful: bool = False
+    """The paper's protocol as printed: its learning rates, AutoAugment on the training half, relaxation
+    1, no guard against collapse."""
+    backend: Literal["auto", "reference"] = "auto"
+    """reference: plain PyTorch modules."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """bf16 computes in bfloat16 where that is safe."""
+    experts_lr: Literal["paper", "matched"] | float | None = None
+    """Learning rate of the mixtures: the paper's, one matched to the rounds played, or a number. By
+    default matched; paper with --faithful."""
+    relaxation: float | None = None
+    """Wipeout relaxation ζ in (0, 1]; less is earlier. By default 1, the paper's safe wipeout."""
+    wipeout: bool = True
+    """Wipe out and delete experts that can no longer win."""
+    reward_bound: float = 1.0
+    """Clip on rewards, L."""
+    accounting: Literal["update", "sample"] = "update"
+    """A round an update, or a round a sample and cell (the paper's count of feedbacks)."""
+    skip_dropout: str | None = None
+    """Chance of dropping an identity in the weight step, as 0.5 or fading as 0.6:0. By default 0.5 for
+    xnas; 0 for darts and with --faithful."""
+    include_none: bool | None = None
+    """Put the operation none into the space. By default for darts only."""
+    auto_augment: bool | None = None
+    """AutoAugment (the policy learned on CIFAR-10) on the training half. By default with --faithful."""
+    gap_every: int = 5
+    """Measure the discretisation gap every so many epochs, and at the end."""
+    quiet: bool = False
+    """Print warnings and errors only."""
+
+    def __post_init__(self) -> None:
+        _least("seed", self.seed, 0)
+        _least("epochs", self.epochs, 1)
+        _least("batch_size", self.batch_size, 2)
+        _least("image_size", self.image_size, 8)
+        _least("cells", self.cells, 3)
+        _least("channels", self.channels, 2)
+        _least("gap_every", self.gap_every, 1)
+        if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < math.inf:
+            raise ConfigError(f"experts-lr must be paper, matched or positive, got {self.experts_lr}")
+        if self.relaxation is not None and not 0 < self.relaxation <= 1:
+            raise ConfigError(f"relaxation must lie in (0, 1], got {self.relaxation}")
+        if not 0 < self.reward_bound < math.inf:
+            raise ConfigError(f"reward-bound must be a positive number, got {self.reward_bound}")
+        METHODS[self.method]
+        if self.skip_dropout is not None:
+            parse_skip_dropout(self.skip_dropout)
+        if self.accounting == "sample" and self.method != "xnas":
+            raise ConfigError(f"accounting sample belongs to the method xnas, not {self.method}")
+
+
+def faithful() -> SearchConfig:
+    """The paper's CIFAR-10 search as printed."""
+    return SearchConfig(faithful=True, epochs=50, batch_size=96, cells=8, channels=16)
+
+
+def parse_skip_dropout(text: str) -> tuple[float, float]:
+    """`0.5` is (0.5, 0.5), `0.6:0` falls from 0.6 to 0 over the epochs."""
+    parts = text.split(":")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or not all(0 <= n < 1 for n in numbers):
+        raise ConfigError(
+            f"skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
+        )
+    return numbers[0], numbers[-1]
+
+
+def pick_device(name: str) -> torch.device:
+    """The device of that name, if it is there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"no such device: {name!r}; use auto, cpu, cuda or cuda:0") from None
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if not torch.cuda.is_available() or (device.index or 0) >= count:
+            raise ConfigError(f"device {name} is not there: {count} CUDA devices; use --device cpu")
+    elif device.type != "cpu":
+        raise ConfigError(f"device {name} cannot search: sums of rewards need float64; use --device cpu")
+    return device
+
+
+def resolve(
+    config: SearchConfig, *, examples: int, device: torch.device
+) -> tuple[SearchConfig, list[str]]:
+    """Settings with nothing left open, and a line for each that was chosen.
+
+    `examples` is the size of the smaller half of the training images.
+    """
+    notes = []
+    gpu = device.type == "cuda"
+    batch = config.batch_size
+    if batch is None:
+        batch = max(8, min(96, examples // ROUNDS_PER_EPOCH // 8 * 8))
+        notes.append(f"batch size {batch}: {examples // batch} rounds an epoch from {examples} images")
+    if examples < batch:
+        raise ConfigError(
+            f"batch of {batch}, but only {examples} images in a half; use a smaller --batch-size"
+        )
+    rounds = examples // batch
+    epochs = config.epochs
+    if epochs is None:
+        epochs = max(50, math.ceil(LEAST_ROUNDS / rounds))
+        notes.append(
+            f"{epochs} epochs: {epochs * rounds} rounds (the paper has 50; at least 1000 rounds)"
+        )
+    cells, channels = config.cells or (8 if gpu else 5), config.channels or (16 if gpu else 8)
+    if config.cells is None or config.channels is None:
+        notes.append(f"{cells} cells of {channels} channels, for a {'GPU' if gpu else 'CPU'}")
+    guarded = config.method == "xnas" and not config.faithful
+    resolved = replace(
+        config,
+        batch_size=batch,
+        epochs=epochs,
+        cells=cells,
+        channels=channels,
+        backend="reference",
+        experts_lr=config.experts_lr or ("paper" if config.faithful else "matched"),
+        relaxation=config.relaxation or 1.0,
+        skip_dropout=config.skip_dropout or ("0.5" if guarded else "0"),
+        include_none=(config.method == "darts") if config.include_none is None else config.include_none,
+        auto_augment=config.faithful if config.auto_augment is None else config.auto_augment,
+    )
+    return resolved, notes
+
+
+def _least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise ConfigError(f"{name.replace('_', '-')} must be at least {least}, got {value}")

@@ -1,0 +1,197 @@
+"""Between epochs: deletion, records, the discretisation gap, worries."""
+
+import copy
+import json
+import math
+from dataclasses import asdict, replace
+
+import pytest
+import torch
+from searching import engine
+
+from xnas import RoundError
+from xnas.engine import (
+    delete_wiped,
+    discretization_gap,
+    end_epoch,
+    impossible,
+    outlook,
+    play_round,
+    worries,
+)
+from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
+from xnas.records import EpochCost, SearchEpoch
+from xnas.theory import expected_wipeout
+
+
+def wipe_out(search, kind, forecaster, experts):
+    """Make the method believe that experts were wiped out in round 1."""
+    state = search.method.state[search.mixtures[kind]]
+    for expert in experts:
+        state["wiped_at"][forecaster, expert] = 1
+    with torch.no_grad():
+        search.mixtures[kind][forecaster, experts] = 0
+
+
+def close(search):
+    return end_epoch(search, seconds=2.0, memory_bytes=7, gap=None)
+
+
+def test_deletion_takes_modules_weights_and_momenta_from_every_cell():
+    search = engine(epochs=4)
+    play_round(search)
+    wipe_out(search, "reduction", 4, [3, 6])
+    doomed = [
+        p
+        for cell in search.supernet.cells
+        if cell.kind == "reduction"
+        for name in ("sep_conv_3x3", "dil_conv_5x5")
+        for p in cell.forecasters[4].experts[name].parameters()
+    ]
+    assert doomed
+    assert all(p in search.weight_optimizer.state for p in doomed)
+    gone = delete_wiped(search)
+    assert [(d.kind, d.forecaster, d.operation) for d in gone] == [
+        ("reduction", 4, "sep_conv_3x3"),
+        ("reduction", 4, "dil_conv_5x5"),
+    ]
+    assert all(p not in search.weight_optimizer.state for p in doomed)
+    left = {id(p) for p in search.supernet.parameters()}
+    for parameters in (search.weights, search.weight_optimizer.param_groups[0]["params"]):
+        assert not {id(p) for p in doomed} & {id(p) for p in parameters}
+        assert {id(p) for p in parameters} <= left
+    assert delete_wiped(search) == ()
+    play_round(search)  # and the search goes on
+
+
+def test_deletion_changes_no_prediction():
+    search = engine(epochs=4)
+    play_round(search)
+    wipe_out(search, "normal", 0, [0, 1])
+    search.supernet.eval()
+    x = search.valid_batch[0]
+    before = search.supernet(x)
+    delete_wiped(search)
+    assert torch.equal(search.supernet(x), before)
+
+
+def test_an_epoch_is_recorded_with_what_it_added_up():
+    search = engine(epochs=4)
+    for _ in range(5):
+        play_round(search)
+    record = close(search)
+    assert (record.epoch, record.rounds) == (1, 5)
+    assert record.cost == EpochCost(seconds=2.0, seconds_per_round=0.4, memory_bytes=7)
+    assert record.train_loss == pytest.approx(math.log(2), abs=0.5)
+    assert 0 <= record.valid_accuracy <= 1
+    assert record.experts_alive == {"normal": 98, "reduction": 98}
+    assert set(record.rewards["normal"]) == set(search.supernet.space.operations)
+    total = sum(record.rewards_by_stage["reduction"][s]["sep_conv_3x3"] for s in ("0", "1"))
+    assert total == pytest.approx(record.rewards["reduction"]["sep_conv_3x3"])
+    assert SearchEpoch.from_json(json.loads(json.dumps(asdict(record)))) == record
+
+
+def test_learning_stops_when_every_forecaster_has_one_expert_left():
+    search = engine(epochs=4)
+    play_round(search)
+    for kind in search.mixtures:
+        for forecaster in range(14):
+            wipe_out(search, kind, forecaster, [0, 1, 2, 4, 5, 6])
+            with torch.no_grad():
+                search.mixtures[kind][forecaster, 3] = 1
+    close(search)
+    assert not search.learning
+    assert search.settled_at == 5
+    before = search.method.ledger(search.mixtures["normal"])
+    weights = [p.detach().clone() for p in search.weights]
+    search.begin_epoch()
+    play_round(search)
+    assert search.method.ledger(search.mixtures["normal"]) == before
+    assert any(not torch.equal(p, w) for p, w in zip(search.weights, weights, strict=True))
+    assert search.tally.valid[2] == 8  # the validation loss is still seen
+
+
+def test_losses_that_are_not_finite_end_the_run():
+    search = engine(epochs=4)
+    search.tally.train += torch.tensor([math.nan, 0.0, 8.0])
+    search.tally.valid += 1
+    with pytest.raises(RoundError, match="the training loss of epoch 1 is nan; lower the learning rate"):
+        close(search)
+
+
+def test_the_gap_measures_mixture_experts_and_cell_and_touches_nothing():
+    search = engine(epochs=4)
+    for _ in range(3):
+        play_round(search)
+    before = copy.deepcopy(search.supernet.state_dict())
+    gap = discretization_gap(search)
+    for name, value in search.supernet.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    with untouched_buffers(search.supernet):
+        assert gap.mixture == accuracy(search, search.supernet.spread())
+    experts, cell = chosen_mixtures(search, search.supernet)
+    for kind, u in experts.items():
+        assert torch.equal(u.sum(-1), torch.ones(14))
+        kept = cell[kind].sum(-1)
+        assert torch.equal(cell[kind], u * kept[:, None])
+        nodes = torch.tensor([node for _, node in search.supernet.space.edges])
+        assert [int(kept[nodes == n].sum()) for n in (2, 3, 4, 5)] == [2, 2, 2, 2]
+
+
+def test_a_supernet_decided_already_has_no_gap_between_mixture_and_experts():
+    search = engine(epochs=4)
+    for kind in search.mixtures:
+        for forecaster in range(14):
+            wipe_out(search, kind, forecaster, [0, 1, 2, 4, 5, 6])
+            with torch.no_grad():
+                search.mixtures[kind][forecaster, 3] = 1
+    gap = discretization_gap(search)
+    assert gap.mixture == gap.experts
+
+
+@pytest.mark.parametrize(
+    ("gap", "relaxation", "share"),
+    [(2.0, 1.0, 0.5), (0.1, 1.0, 2 / 2.1), (0.05, 0.1, 0.2 / 0.25), (0.0, 1.0, 1.0)],
+)
+def test_wipeouts_are_expected_when_the_gap_outgrows_the_reach(gap, relaxation, share):
+    found = expected_wipeout(torch.tensor(gap), reward_bound=1.0, relaxation=relaxation).item()
+    assert found == pytest.approx(share)
+
+
+def test_the_outlook_is_that_of_steady_gaps():
+    search = engine(epochs=10)
+    for _ in range(5):
+        play_round(search)
+    sums = search.method.state[search.mixtures["normal"]]["cumulative_rewards"]
+    other = search.method.state[search.mixtures["reduction"]]["cumulative_rewards"]
+    for table in (sums, other):  # everybody but expert 0 falls behind by 0.5 a round
+        table.fill_(-2.5)
+        table[:, 0] = 0
+    search.round_in_epoch = 5
+    found = outlook(search, reward_bound=1.0, relaxation=1.0)
+    assert found.first == found.median == pytest.approx(10 * 2 / 2.5)
+    assert "first expected in epoch 8 of 10" in found.line()
+    assert "--relaxation 0.25 would bring that to half-time" in found.line()
+
+
+def test_settings_that_allow_no_wipeout_are_told_before_the_start():
+    assert "no expert can be wiped out before the last of 1 epochs" in impossible(1, 1.0, wipeout=True)
+    assert impossible(10, 1.0, wipeout=True) is None
+    assert impossible(1, 1.0, wipeout=False) is None
+
+
+def test_skips_that_take_over_and_early_decisions_are_told_once():
+    search = engine(epochs=9)
+    for _ in range(5):
+        play_round(search)
+    record = close(search)
+    told = set()
+    bad = replace(
+        record, skip_share={"normal": 0.6, "reduction": 0.0}, entropy={"normal": 0.3, "reduction": 0.9}
+    )
+    lines = worries(bad, epochs=9, told=told)
+    assert "skip connections lead 60 % of the normal cell's edges" in lines[0]
+    assert "--skip-dropout 0.5" in lines[0]
+    assert "entropy is down to 0.30 in epoch 1 of 9" in lines[1]
+    assert worries(bad, epochs=9, told=told) == []
+    assert worries(record, epochs=9, told=set()) == []

@@ -1,0 +1,234 @@
+"""A round does what Algorithm 1 says, to the right parameters, with the right numbers."""
+
+import copy
+
+import pytest
+import torch
+from searching import engine, stripes
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from xnas import ConfigError, ExpertsOptimizer, Forecaster, uniform_mixture
+from xnas.data import BatchSource, halves
+from xnas.engine import Search, SearchSettings, end_epoch, play_round
+from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
+from xnas.methods import Game
+
+
+def values(parameters):
+    return [p.detach().clone() for p in parameters]
+
+
+def fill(search):
+    search.train.fill(*search.train_batch)
+    search.valid.fill(*search.valid_batch)
+
+
+def test_weights_and_mixtures_never_share_an_optimizer():
+    search = engine()
+    mixtures = {id(m) for m in search.mixtures.values()}
+    weights = {id(p) for g in search.weight_optimizer.param_groups for p in g["params"]}
+    learned = {id(p) for g in search.method.param_groups for p in g["params"]}
+    assert learned == mixtures
+    assert not weights & mixtures
+    assert weights | mixtures == {id(p) for p in search.supernet.parameters()}
+
+
+def test_the_weight_step_moves_weights_alone():
+    search = engine()
+    fill(search)
+    before = values(search.mixtures.values())
+    weights = values(search.weights)
+    descend_train_loss(search)
+    for mixture, value in zip(search.mixtures.values(), before, strict=True):
+        assert torch.equal(mixture, value)
+        assert mixture.grad is None
+    assert any(not torch.equal(p, w) for p, w in zip(search.weights, weights, strict=True))
+
+
+def test_the_architecture_step_moves_mixtures_alone_and_leaves_no_weight_gradient():
+    search = engine()
+    fill(search)
+    search.weight_optimizer.zero_grad()
+    before = values(search.mixtures.values())
+    weights = values(search.weights)
+    reveal_rewards(search)
+    assert all(torch.equal(p, w) for p, w in zip(search.weights, weights, strict=True))
+    assert all(p.grad is None for p in search.weights)
+    assert any(not torch.equal(m, b) for m, b in zip(search.mixtures.values(), before, strict=True))
+
+
+def test_rewards_are_the_negative_gradient_of_the_loss_with_every_expert_whole():
+    search = engine(skip_dropout="0.9")
+    fill(search)
+    twin = copy.deepcopy(search.supernet)
+    images, labels = search.valid_batch
+    cross_entropy(twin(images), labels).backward()
+    reveal_rewards(search)
+    for kind, mixture in search.mixtures.items():
+        torch.testing.assert_close(mixture.grad, twin.mixtures[kind].grad, rtol=1e-4, atol=1e-6)
+
+
+def test_per_sample_rewards_add_up_to_those_of_the_batch():
+    plain, fine = engine(), engine(accounting="sample")
+    fill(plain)
+    fill(fine)
+    assert torch.equal(plain.valid_batch[0], fine.valid_batch[0])
+    reveal_rewards(plain)
+    reveal_rewards(fine)
+    for kind in plain.mixtures:
+        torch.testing.assert_close(
+            plain.tally.rewards[kind], fine.tally.rewards[kind], rtol=1e-4, atol=1e-7
+        )
+    for kind, mixture in fine.mixtures.items():
+        replicas = fine.supernet.replications[kind]
+        assert fine.method.ledger(mixture).rounds == 8 * replicas
+
+
+def test_identities_are_dropped_one_draw_an_edge_and_cell_and_scaled_when_kept():
+    search = engine(skip_dropout="0.5")
+    seen = {kind: [] for kind in search.mixtures}
+    for _ in range(200):
+        for kind, mixture in _dropped(search).items():
+            seen[kind].append(mixture)
+    for kind, draws in seen.items():
+        scale = torch.stack(draws) * 7  # uniform mixtures: 1 where nothing was done
+        mask = search.supernet.identities(kind)
+        assert torch.allclose(scale[..., ~mask], torch.ones(()))
+        assert set(scale[..., mask].round().unique().tolist()) == {0.0, 2.0}
+        assert scale[..., mask].mean().item() == pytest.approx(1, abs=0.1)
+        assert scale[..., mask].std(0).min() > 0.5  # every edge has draws of its own
+
+
+def test_without_dropout_the_weight_step_sees_the_mixtures_themselves():
+    search = engine(skip_dropout="0")
+    for kind, mixture in _dropped(search).items():
+        assert torch.equal(mixture, search.supernet.spread()[kind])
+
+
+def test_a_fading_dropout_falls_over_the_epochs():
+    search = engine(skip_dropout="0.6:0", epochs=4)
+    seen = []
+    for epoch in range(4):
+        search.epoch = epoch
+        seen.append(search.skip_dropout())
+    assert seen == pytest.approx([0.6, 0.4, 0.2, 0.0])
+
+
+def test_the_learning_rate_of_the_weights_is_a_cosine_from_0_025_towards_0_001():
+    search = engine(epochs=10)
+    rates = []
+    for epoch in range(10):
+        search.epoch = epoch
+        rates.append(search.learning_rate())
+    assert rates[0] == 0.025
+    assert rates[5] == pytest.approx(0.013)
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] > 0.001
+
+
+def test_weights_learn_on_one_half_and_mixtures_on_the_other():
+    search = engine()
+    train, valid = (set(s.indices.tolist()) for s in (search.train, search.valid))
+    assert not train & valid
+    assert len(train | valid) == 80
+
+
+class Chain(nn.Module):
+    """Somebody's own supernet: two forecasters in a row on flat images, one mixture."""
+
+    mixture_parameters = ("alphas",)
+
+    def __init__(self):
+        super().__init__()
+        self.first = self._forecaster()
+        self.second = self._forecaster()
+        self.head = nn.Linear(64, 2)
+        self.alphas = uniform_mixture(2, 3)
+
+    @staticmethod
+    def _forecaster():
+        return Forecaster(
+            {"a": nn.Linear(64, 64), "b": nn.Tanh(), "c": nn.Identity()}, own_mixture=False
+        )
+
+    @property
+    def mixtures(self):
+        return {"all": self.alphas}
+
+    def forward(self, x):
+        x = self.second(self.first(x.flatten(1), self.alphas[0]), self.alphas[1])
+        return self.head(x)
+
+    def wipe(self, kind, forecaster, experts):
+        assert kind == "all"
+        (self.first, self.second)[forecaster].wipe(["abc"[e] for e in experts])
+
+
+def own_search(**settings):
+    data = stripes()
+    train, valid = halves(data.labels, seed=0)
+
+    def source(name, indices):
+        return BatchSource(
+            data.images,
+            data.labels,
+            indices,
+            batch_size=8,
+            mean=data.mean,
+            std=data.std,
+            seed=0,
+            name=name,
+        )
+
+    model = Chain()
+    method = ExpertsOptimizer([model.alphas], horizon=15, reward_bound=0.05)
+    return Search(
+        model,
+        method,
+        train=source("train", train),
+        valid=source("valid", valid),
+        settings=SearchSettings(epochs=3, rounds_per_epoch=5, **settings),
+    )
+
+
+def test_anybody_s_supernet_can_be_searched():
+    search = own_search()
+    for _ in range(3):
+        search.begin_epoch()
+        for _ in range(5):
+            play_round(search)
+        record = end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)
+    assert search.method.ledger(search.supernet.alphas).rounds == 15
+    assert record.experts_alive == {"all": 2}
+    assert record.rewards_by_stage == {}
+    left = [len(f.experts) for f in (search.supernet.first, search.supernet.second)]
+    assert left == [1, 1]
+    assert not search.learning
+    assert search.settled_at == 15
+
+
+def test_what_a_plain_supernet_cannot_do_is_told():
+    with pytest.raises(ConfigError, match="Chain does not spread its mixtures over cells"):
+        own_search(skip_dropout=(0.5, 0.5))
+    with pytest.raises(ConfigError, match="Chain does not spread"):
+        own_search(accounting="sample")
+
+
+def test_bfloat16_rounds_stay_near_those_in_float32():
+    plain, rough = engine(skip_dropout="0"), engine(skip_dropout="0", precision="bf16")
+    for search in (plain, rough):
+        play_round(search)
+    loss = [float(s.tally.train[0] / s.tally.train[2]) for s in (plain, rough)]
+    assert loss[1] == pytest.approx(loss[0], rel=0.05)
+    assert loss[1] != loss[0]
+
+
+def test_the_game_of_a_search_counts_rounds_exactly():
+    game = Game(
+        updates=15, examples=40, epochs=3, batch_size=8, replications={"normal": 1, "reduction": 2}
+    )
+    assert (game.rounds("normal"), game.rounds("reduction")) == (15, 15)
+    search = engine()
+    assert search.settings.rounds_per_epoch == 5
+    assert search.method.ledger(search.mixtures["normal"]).horizon == 15

@@ -1,0 +1,252 @@
+"""A whole search: what it writes, that it can be stopped and go on, that it never sees test images."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from searching import stripes, tiny
+
+from xnas import ConfigError, Genotype, resume_search, search
+from xnas.runs.interrupt import Interrupted, stop_at_round
+from xnas.runs.search import Silence, config_from_json
+from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, pick_device, resolve
+
+
+class Listening(Silence):
+    """Remembers what was said; may ask to stop after a round."""
+
+    def __init__(self, stop_after=None):
+        self.lines, self.warnings, self.stop_after = [], [], stop_after
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def warn(self, line):
+        self.warnings.append(line)
+
+    def after_round(self, search):
+        if search.rounds == self.stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def metrics(out):
+    """Metrics of a run without what depends on the machine."""
+    lines = (Path(out) / "metrics.jsonl").read_text(encoding="utf8").splitlines()
+    return [{k: v for k, v in json.loads(line).items() if k != "cost"} for line in lines]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("search") / "run"
+    display = Listening()
+    result = search(tiny(out=out, relaxation=0.02, gap_every=2), stripes(), display=display)
+    return out, result, display
+
+
+def test_a_search_ends_with_a_cell_of_one_expert_an_edge(finished):
+    out, result, _ = finished
+    genotype = Genotype.load(out / "genotype.json")
+    assert genotype.to_json() == result.genotype
+    assert result.rounds == 15
+    assert all(ledger.living == 14 for ledger in result.ledgers.values())
+
+
+def test_the_run_folder_holds_all_that_is_needed(finished):
+    out, result, _ = finished
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "config.json",
+        "metrics.jsonl",
+        "genotype.json",
+        "discretization.json",
+        "ledger.json",
+        "checkpoints",
+    }
+    config = json.loads((out / "config.json").read_text(encoding="utf8"))
+    assert config["format"] == "xnas-run"
+    assert config["config"]["epochs"] == 3
+    assert config["config"]["skip_dropout"] == "0.5"
+    assert [e["epoch"] for e in metrics(out)] == [1, 2, 3]
+    reasons = json.loads((out / "discretization.json").read_text(encoding="utf8"))["edges"]
+    assert sum(edge["kept"] for edge in reasons) == 16
+    assert len(reasons) == 28
+    assert result.epochs[-1].cost.seconds_per_round > 0
+
+
+def test_experts_leave_during_the_search_and_the_gap_is_measured_before_the_last_round(finished):
+    _, result, _ = finished
+    assert result.epochs[0].deleted or result.epochs[1].deleted
+    assert sum(len(e.deleted) for e in result.epochs) == 196 - 28
+    assert result.epochs[1].gap is not None
+    assert result.epochs[2].gap is not None
+    assert result.epochs[2].weights_alive < result.epochs[0].weights_alive
+
+
+def test_what_was_chosen_and_what_to_expect_is_said(finished):
+    _, _, display = finished
+    told = "\n".join(display.lines)
+    assert "learning rate of the normal mixture: paper" in told
+    assert "estimate: " in told
+    assert any("80 images are few for a search; a fine-tuned" in line for line in display.warnings)
+
+
+@pytest.mark.parametrize("method", ["xnas", "darts"])
+def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
+    config = tiny(relaxation=0.02, method=method, epochs=2)
+    whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
+    path = tmp_path / "parts"
+    with pytest.raises(Interrupted, match="stopped after round 4; go on with: xnas search --resume"):
+        search(SearchConfig(**_fields(config, out=path)), stripes(), display=Listening(stop_after=4))
+    with pytest.raises(Interrupted, match="stopped after round 7"):
+        resume_search(path, data=stripes(), display=Listening(stop_after=7))
+    parts = resume_search(path, data=stripes())
+    assert parts.genotype == whole.genotype
+    assert parts.ledgers == whole.ledgers
+    assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
+    saved = [
+        torch.load(tmp_path / name / "checkpoints" / "last.pt", weights_only=True)
+        for name in ("whole", "parts")
+    ]
+    for name, value in saved[0]["supernet"].items():
+        assert torch.equal(value, saved[1]["supernet"][name]), name
+
+
+def _fields(config, **changes):
+    return {name: getattr(config, name) for name in config.__slots__} | changes
+
+
+def test_a_run_without_a_checkpoint_resumes_from_its_start(tmp_path, finished):
+    out, result, _ = finished
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "config.json").write_bytes((out / "config.json").read_bytes())
+    (copy / "metrics.jsonl").write_text('{"half": "a line', encoding="utf8")
+    assert resume_search(copy, data=stripes()).genotype == result.genotype
+    assert metrics(copy) == metrics(out)
+
+
+def test_the_same_seed_gives_the_same_search_and_test_images_play_no_part(tmp_path, finished):
+    out, result, _ = finished
+    poison = torch.randint(0, 255, (10, 1, 8, 8), dtype=torch.uint8)
+    again = search(tiny(out=tmp_path / "again", relaxation=0.02, gap_every=2), stripes(test=poison))
+    assert again.genotype == result.genotype
+    assert metrics(tmp_path / "again") == metrics(out)
+
+
+def test_without_wipeout_everybody_stays_to_the_end(tmp_path):
+    result = search(tiny(out=tmp_path / "all", wipeout=False, epochs=2), stripes())
+    assert result.epochs[-1].experts_alive == {"normal": 98, "reduction": 98}
+    assert sum(len(e.deleted) for e in result.epochs) == 0
+
+
+def test_per_sample_accounting_plays_every_round_of_its_horizon(tmp_path):
+    result = search(tiny(out=tmp_path / "fine", accounting="sample", epochs=2), stripes())
+    assert result.ledgers["normal"].rounds == 10 * 8 * 1
+    assert result.ledgers["reduction"].rounds == 10 * 8 * 2
+    assert "several rounds shared one mixture" in result.ledgers["normal"].bound_note
+
+
+def test_darts_runs_by_its_own_protocol(tmp_path):
+    result = search(tiny(out=tmp_path / "darts", method="darts", epochs=1), stripes())
+    assert result.ledgers == {}
+    config = json.loads((tmp_path / "darts" / "config.json").read_text(encoding="utf8"))["config"]
+    assert (config["skip_dropout"], config["include_none"], config["auto_augment"]) == ("0", True, False)
+    assert "none" not in result.genotype
+
+
+def test_faithful_switches_every_guard_off():
+    resolved, _ = resolve(SearchConfig(faithful=True), examples=25_000, device=torch.device("cpu"))
+    assert (resolved.experts_lr, resolved.relaxation, resolved.skip_dropout) == ("paper", 1.0, "0")
+    assert (resolved.auto_augment, resolved.include_none) == (True, False)
+    paper = faithful()
+    assert (paper.epochs, paper.batch_size, paper.cells, paper.channels) == (50, 96, 8, 16)
+
+
+def test_skip_dropout_is_read_as_a_number_or_a_fall():
+    assert parse_skip_dropout("0.5") == (0.5, 0.5)
+    assert parse_skip_dropout("0.6:0") == (0.6, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"batch_size": 1}, "batch-size must be at least 2, got 1"),
+        ({"image_size": 7}, "image-size must be at least 8, got 7"),
+        ({"cells": 2}, "cells must be at least 3, got 2"),
+        ({"channels": 1}, "channels must be at least 2, got 1"),
+        ({"experts_lr": -0.1}, "experts-lr must be paper, matched or positive, got -0.1"),
+        ({"relaxation": 0.0}, r"relaxation must lie in \(0, 1\], got 0.0"),
+        ({"relaxation": 1.5}, r"relaxation must lie in \(0, 1\], got 1.5"),
+        ({"reward_bound": 0.0}, "reward-bound must be a positive number, got 0.0"),
+        ({"method": "magic"}, "no method called 'magic'; there are: "),
+        ({"skip_dropout": "often"}, r"skip-dropout must be a number in \[0, 1\) .* got 'often'"),
+        ({"skip_dropout": "1"}, "skip-dropout must be a number"),
+        ({"skip_dropout": "0.1:0.2:0.3"}, "skip-dropout must be a number"),
+        ({"accounting": "sample", "method": "darts"}, "accounting sample belongs to the method xnas"),
+    ],
+)
+def test_settings_out_of_range_are_named(arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        SearchConfig(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cuda:99", "device cuda:99 is not there: .* use --device cpu"),
+        ("toaster", "no such device: 'toaster'; use auto, cpu, cuda or cuda:0"),
+        ("mps", "device mps cannot search: sums of rewards need float64"),
+    ],
+)
+def test_devices_that_cannot_be_used_are_named(name, words):
+    with pytest.raises(ConfigError, match=words):
+        pick_device(name)
+
+
+def test_a_batch_larger_than_a_half_is_named_and_nothing_is_written(tmp_path):
+    with pytest.raises(ConfigError, match="batch of 64, but only 40 images in a half"):
+        search(tiny(out=tmp_path / "x", batch_size=64), stripes())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, finished):
+    out, _, _ = finished
+    with pytest.raises(ConfigError, match="is not empty; choose another --out, or go on with --resume"):
+        search(tiny(out=out), stripes())
+    with pytest.raises(ConfigError, match=r"is finished; its cell is in genotype.json"):
+        resume_search(out)
+    with pytest.raises(ConfigError, match=r"no run to resume in .*: config.json is not there"):
+        resume_search(tmp_path)
+
+
+def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
+    out, _, _ = finished
+    for content, words in (
+        (b"half a file", "cannot read the checkpoint .* it may be damaged"),
+        (None, "not a checkpoint of a search"),
+    ):
+        copy = tmp_path / words[:5].strip()
+        (copy / "checkpoints").mkdir(parents=True)
+        (copy / "config.json").write_bytes((out / "config.json").read_bytes())
+        path = copy / "checkpoints" / "last.pt"
+        path.write_bytes(content) if content else torch.save({"format": "other"}, path)
+        with pytest.raises(ConfigError, match=words):
+            resume_search(copy, data=stripes())
+
+
+def test_settings_of_another_version_are_named():
+    with pytest.raises(ConfigError, match=r"settings in config.json are of another version"):
+        config_from_json({"warp": 9})
+
+
+def test_a_second_interrupt_ends_at_once():
+    with stop_at_round() as stopped:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stopped()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)

@@ -1,0 +1,37 @@
+"""Small searches for tests: 8 x 8 images of stripes, a supernet of 3 cells and 2 channels."""
+
+import torch
+
+from xnas import ImageData, SearchConfig
+from xnas.runs.search import prepare
+
+TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu"}
+
+
+def stripes(count=80, seed=0, test=None):
+    """Grey images with vertical or horizontal stripes, and noise."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(count) % 2
+    wave = torch.tensor([0.0, 1.0]).repeat(4) * 160
+    clean = torch.where(labels[:, None, None] == 0, wave.expand(8, 8), wave.expand(8, 8).T)
+    noisy = clean + 60 * torch.rand(count, 8, 8, generator=generator)
+    return ImageData(
+        name="stripes",
+        images=noisy.to(torch.uint8)[:, None],
+        labels=labels,
+        classes=("vertical", "horizontal"),
+        test_images=test,
+        test_labels=None if test is None else torch.zeros(len(test), dtype=torch.int64),
+        flip=False,
+    )
+
+
+def tiny(**arguments):
+    return SearchConfig(**TINY | arguments)
+
+
+def engine(**arguments):
+    """A search that is ready for its first round."""
+    search = prepare(tiny(**arguments), stripes()).search
+    search.begin_epoch()
+    return search
