@@ -5,10 +5,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search test test-slow test-gpu format clean
+.PHONY: search reproduce test test-slow test-gpu format clean
 
+search: export OMP_NUM_THREADS = 1
 search: $(READY)
+	$(BIN)/xnas search digits --cells 3 --channels 4 --epochs 15 --batch-size 48 --relaxation 0.02
+
+reproduce: $(READY)
 	$(BIN)/xnas reproduce --out reproduction --overwrite
+
+# One thread: on few cores the tests' small tensors are slower with more, and far slower beside other work.
+test test-slow test-gpu: export OMP_NUM_THREADS = 1
 
 test: $(READY)
 	$(BIN)/ruff format --check .

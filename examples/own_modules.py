@@ -43,7 +43,7 @@ def main() -> None:
         alive = experts.alive(activation.mixture)[0].tolist()
         gone = {name for name, lives in zip(activation.names, alive, strict=True) if not lives}
         for name in gone & set(activation.experts):
-            print(f"round {t}: {name} cannot win any more")
+            print(f"round {t}: {name} is wiped out")
             activation.wipe([name])
     ledger = experts.ledger(activation.mixture)
     print(f"the winner is {', '.join(activation.experts)}")

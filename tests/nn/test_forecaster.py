@@ -178,7 +178,58 @@ def test_a_plain_network_has_no_mixtures():
 def test_a_misspelt_mixture_is_named():
     model = Supernet()
     model.mixture_parameters = ("mixtures",)
-    with pytest.raises(
-        ConfigError, match="mixture_parameters names 'mixtures', but the module has no such"
-    ):
+    with pytest.raises(ConfigError, match="names 'mixtures', but the module has nothing of that name"):
         split_parameters(model)
+
+
+def test_lists_and_dictionaries_of_mixtures_are_split_too():
+    for holder in (
+        nn.ParameterList([uniform_mixture(1, 2), uniform_mixture(2, 3)]),
+        nn.ParameterDict({"normal": uniform_mixture(1, 2), "reduction": uniform_mixture(2, 3)}),
+    ):
+        model = nn.Sequential(nn.Linear(2, 2))
+        model.alphas = holder
+        model.mixture_parameters = "alphas"
+        weights, mixtures = split_parameters(model)
+        assert (len(weights), len(mixtures)) == (2, 2)
+
+
+def test_what_is_no_parameter_cannot_be_named_as_a_mixture():
+    model = nn.Sequential(nn.Linear(2, 2))
+    model.alphas = torch.ones(2)
+    model.mixture_parameters = ("alphas",)
+    with pytest.raises(ConfigError, match="names 'alphas', but the module holds a Tensor"):
+        split_parameters(model)
+
+
+def test_wiping_leaves_no_gradient_behind():
+    forecaster = Forecaster({"a": nn.Linear(2, 2), "b": nn.Identity()})
+    doomed = list(forecaster.experts["a"].parameters())
+    forecaster(torch.ones(1, 2)).sum().backward()
+    assert all(p.grad is not None for p in doomed)
+    forecaster.wipe("a")
+    assert all(p.grad is None for p in doomed)
+
+
+def test_precision_does_not_depend_on_how_the_mixture_is_given():
+    forecaster = Forecaster({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        own = forecaster(torch.ones(3, 2))
+        row = forecaster(torch.ones(3, 2), forecaster.mixture[0])
+    assert own.dtype == row.dtype == torch.bfloat16
+    assert torch.equal(own, row)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: three()(torch.ones(1, 2), torch.ones(5, 3)), r"got \(5, 3\) for a batch of 1"),
+        (lambda: three()(torch.ones(1, 2), torch.ones(())), r"got \(\) for a batch of 1"),
+        (lambda: Forecaster({"a.b": nn.Identity()}), "an expert's name or module cannot be used"),
+        (lambda: Forecaster({"keys": nn.Identity()}), "an expert's name or module cannot be used"),
+        (lambda: Forecaster({"a": "relu"}), "an expert's name or module cannot be used"),
+    ],
+)
+def test_mixtures_and_experts_that_do_not_fit_are_named(call, words):
+    with pytest.raises(ConfigError, match=words):
+        call()

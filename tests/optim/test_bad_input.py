@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -17,12 +18,13 @@ def uniform(forecasters, experts):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"horizon": -5}, "horizon must be a whole number of rounds, at least 1, got -5"),
-        ({"horizon": 0}, "horizon must be a whole number of rounds, at least 1, got 0"),
+        ({"horizon": -5}, "horizon must be a whole number of rounds, at least 1 .* got -5"),
+        ({"horizon": 0}, "horizon must be a whole number of rounds, at least 1 .* got 0"),
+        ({"horizon": 10**30}, "at most 2\\*\\*53, got 1e\\+30"),
         ({"horizon": 2.5}, "horizon must be a whole number .* got 2.5"),
         ({"horizon": math.nan}, "horizon must be a whole number .* got nan"),
-        ({"horizon": "10"}, "a setting must be a number, got '10'"),
-        ({"horizon": True}, "a setting must be a number, got True"),
+        ({"horizon": "10"}, "horizon must be a number, got '10'"),
+        ({"horizon": True}, "horizon must be a number, got True"),
         (
             {"relaxation": 0.0},
             r"relaxation must lie in \(0, 1\], got 0.0; 1 is the paper's safe wipeout",
@@ -145,7 +147,7 @@ def test_a_rate_that_a_scheduler_spoiled_is_refused():
     optimizer = ExpertsOptimizer([mixture], horizon=10)
     optimizer.param_groups[0]["lr"].fill_(math.nan)
     mixture.grad = torch.zeros(2, 3)
-    with pytest.raises(RoundError, match="the learning rate is nan; check the scheduler"):
+    with pytest.raises(RoundError, match=r"settings are out of range: lr nan, .* check the scheduler"):
         optimizer.step()
 
 
@@ -164,3 +166,28 @@ def test_mixtures_on_two_devices_are_refused():
     with pytest.raises(ConfigError, match="mixtures on cpu and meta in one optimizer; move them to one"):
         optimizer.add_param_group({"params": [elsewhere]})
     assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("reward_bound", -1.0), ("relaxation", math.nan), ("lr", 1e308)]
+)
+def test_settings_that_were_spoiled_in_place_are_refused(name, value):
+    mixture = uniform_mixture(2, 3)
+    optimizer = ExpertsOptimizer([mixture], horizon=10)
+    optimizer.param_groups[0][name].fill_(value)
+    mixture.grad = torch.ones(2, 3)
+    with pytest.raises(RoundError, match="settings are out of range"):
+        optimizer.step()
+    assert torch.equal(mixture.detach(), uniform(2, 3))
+
+
+def test_numbers_of_numpy_are_numbers():
+    optimizer = ExpertsOptimizer([uniform_mixture(2, 3)], horizon=np.int64(5), lr=np.float32(0.5))
+    assert float(optimizer.param_groups[0]["lr"]) == 0.5
+
+
+def test_rewards_that_are_no_tensor_are_named():
+    mixture = uniform_mixture(1, 2)
+    optimizer = ExpertsOptimizer([mixture], horizon=5)
+    with pytest.raises(ConfigError, match="rewards must be a tensor, got list"):
+        optimizer.observe(mixture, [[[0.0, 1.0]]])

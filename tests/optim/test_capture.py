@@ -88,7 +88,7 @@ def test_captured_and_plain_steps_agree_to_the_bit(monkeypatch):
             r"mixture 1 refused 1 captured round\(s\): rewards were not",
         ),
         (lambda o, _: o.param_groups[0]["horizon"].fill_(2), "the horizon of 2 rounds has passed"),
-        (lambda o, _: o.param_groups[0]["lr"].fill_(-1.0), "the learning rate is -1.0"),
+        (lambda o, _: o.param_groups[0]["lr"].fill_(-1.0), "settings are out of range: lr -1"),
     ],
 )
 def test_faults_in_a_graph_are_masked_and_raised_by_check(spoil, words):
@@ -113,3 +113,20 @@ def test_faults_in_a_graph_are_masked_and_raised_by_check(spoil, words):
     with pytest.raises(RoundError, match=words):
         optimizer.check()
     optimizer.check()  # told once
+
+
+@pytest.mark.usefixtures("capturing")
+def test_check_tells_of_every_mixture_at_once():
+    mixtures = [uniform_mixture(2, 3) for _ in range(3)]
+    optimizer = ExpertsOptimizer(mixtures, horizon=10, lr=0.5)
+    for mixture in mixtures:
+        mixture.grad = torch.zeros(2, 3)
+    mixtures[0].grad[0, 0] = math.nan
+    mixtures[2].grad[1, 1] = math.inf
+    optimizer.step()
+    optimizer.step()
+    with pytest.raises(
+        RoundError, match=r"mixture 0 refused 2 captured.*; mixture 2 refused 2 captured"
+    ):
+        optimizer.check()
+    optimizer.check()

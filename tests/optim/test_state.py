@@ -175,3 +175,14 @@ def test_weights_and_mixtures_of_a_model_resume_together():
     again.load_state_dict(saved["optimizer"])
     assert torch.equal(fresh.mixture, model.mixture)
     assert again.ledger(fresh.mixture) == optimizer.ledger(model.mixture)
+
+
+def test_loading_the_optimizer_alone_brings_its_mixtures_back():
+    mixtures, optimizer = build()
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+    run(mixtures, optimizer, 12, seed=11)
+    scheduler.step()  # a rate that no mixture was made with yet
+    fresh, loaded = build()
+    loaded.load_state_dict(optimizer.state_dict())
+    for one, other in zip(mixtures, fresh, strict=True):
+        assert torch.equal(one, other)

@@ -53,6 +53,8 @@ def test_a_single_expert_needs_no_rate():
         (lambda: effective_horizon(0, 1, 1), "examples must be at least 1, got 0"),
         (lambda: effective_horizon(1, -2, 1), "epochs must be at least 1, got -2"),
         (lambda: effective_horizon(1, 1, 0), "replications must be at least 1, got 0"),
+        (lambda: effective_horizon(math.nan, 1, 1), "examples must be at least 1, got nan"),
+        (lambda: optimal_learning_rate(7, math.nan), "horizon must be at least 1 round, got nan"),
         (lambda: optimal_learning_rate(0, 10), "experts must be at least 1, got 0"),
         (lambda: optimal_learning_rate(3, 0), "horizon must be at least 1 round, got 0"),
         (lambda: optimal_learning_rate(3, 10, 0.0), "reward_bound must be a positive number, got 0"),

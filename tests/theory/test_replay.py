@@ -140,6 +140,8 @@ def test_lists_are_read_in_double_precision():
     ("rewards", "arguments", "words"),
     [
         ([[1.0, 0.0]], {"horizon": 0}, "horizon is 0, but 1 rounds"),
+        ([[1.0, 0.0]], {"horizon": math.nan}, "horizon must be a whole number of rounds, got nan"),
+        ([[1.0, 0.0]], {"learning_rate": 1e308}, r"learning_rate 1e\+308 overflows"),
         ([[1.0, 0.0]], {"learning_rate": 0.0}, "learning_rate must be a positive number, got 0.0"),
         ([[1.0, 0.0]], {"learning_rate": math.inf}, "learning_rate must be a positive number, got inf"),
         ([[1.0, 0.0]], {"reward_bound": -1.0}, "reward_bound must be a positive number, got -1.0"),

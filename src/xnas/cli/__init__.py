@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print_error=False,
             result_action="return_none",
         )
+        sys.stdout.flush()
     except (CycloptsError, XnasError) as error:
         if debug:
             raise

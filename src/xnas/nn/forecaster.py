@@ -38,7 +38,10 @@ class Forecaster(nn.Module):
         super().__init__()
         if not experts:
             raise ConfigError("a forecaster needs at least one expert, got none")
-        self.experts = nn.ModuleDict(experts)
+        try:
+            self.experts = nn.ModuleDict(experts)
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"an expert's name or module cannot be used: {error.args[0]}") from None
         self.names = tuple(experts)
         self.mixture = uniform_mixture(1, len(experts)) if own_mixture else None
 
@@ -49,10 +52,14 @@ class Forecaster(nn.Module):
         in the order of `names`.
         """
         u = self._own_mixture() if mixture is None else mixture
-        if u.shape[-1] != len(self.names) or u.dim() > 2:
+        if (
+            u.dim() not in (1, 2)
+            or u.shape[-1] != len(self.names)
+            or u.shape[:-1] not in ((), (1,), x.shape[:1])
+        ):
             raise ConfigError(
                 f"a mixture for this forecaster is ({len(self.names)},) or (batch, {len(self.names)}), "
-                f"got {tuple(u.shape)}"
+                f"got {tuple(u.shape)} for a batch of {len(x)}"
             )
         prediction: Tensor | None = None
         for index, name in enumerate(self.names):
@@ -73,7 +80,12 @@ class Forecaster(nn.Module):
         return prediction
 
     def wipe(self, names: Iterable[str]) -> None:
-        """Delete experts. The mixture keeps their columns, whose weights are 0 once they were wiped."""
+        """Delete experts, gradients and all: those that `ExpertsOptimizer.alive` says are gone.
+
+        The mixture keeps their columns, whose weights are 0 by then; deleting a living expert takes its
+        weight out of the prediction. To load the state of a forecaster that lost experts, wipe the same
+        ones first.
+        """
         doomed = [names] if isinstance(names, str) else list(names)
         for name in doomed:
             if name not in self.experts:
@@ -82,6 +94,8 @@ class Forecaster(nn.Module):
         if len(set(doomed)) == len(self.experts):
             raise ConfigError(f"cannot wipe out all of {', '.join(self.experts)}: one expert must stay")
         for name in set(doomed):
+            for parameter in self.experts[name].parameters():
+                parameter.grad = None  # a stale one would still count when gradients are clipped
             del self.experts[name]
 
     def extra_repr(self) -> str:
@@ -97,5 +111,5 @@ class Forecaster(nn.Module):
 
 def _column(mixture: Tensor, index: int, advice: Tensor) -> Tensor:
     """Weight of one expert, shaped to multiply its advice: one number, or one a sample."""
-    weight = mixture[..., index]
+    weight = mixture[..., index].to(advice.dtype)  # as 16-bit advice stays 16-bit under autocast
     return weight if weight.dim() == 0 else weight.reshape(-1, *[1] * (advice.dim() - 1))

@@ -8,6 +8,8 @@ A module says which of its own parameters are mixtures by a class attribute:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import nn
 
 from xnas.errors import ConfigError
@@ -15,16 +17,25 @@ from xnas.errors import ConfigError
 
 def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
     """All parameters of `model`, as (weights, mixtures); each stands in one list, once."""
-    mixtures: dict[int, nn.Parameter] = {}
-    for module in model.modules():
-        for name in getattr(module, "mixture_parameters", ()):
-            parameter = getattr(module, name, None)
-            if isinstance(parameter, nn.Parameter):
-                mixtures[id(parameter)] = parameter
-            elif not hasattr(module, name):
-                raise ConfigError(
-                    f"{type(module).__name__}.mixture_parameters names {name!r}, but the module has no "
-                    "such parameter; assign it in __init__ or correct the name"
-                )
+    mixtures = {id(p): p for module in model.modules() for p in _mixtures_of(module)}
     weights = [p for p in model.parameters() if id(p) not in mixtures]
     return weights, list(mixtures.values())
+
+
+def _mixtures_of(module: nn.Module) -> Iterator[nn.Parameter]:
+    """What a module names as mixtures: parameters, lists or dictionaries of them, or None."""
+    names = getattr(module, "mixture_parameters", ())
+    for name in (names,) if isinstance(names, str) else names:
+        value = getattr(module, name, nn.Module)  # the class stands for nothing found
+        if isinstance(value, nn.Parameter):
+            yield value
+        elif isinstance(value, nn.ParameterList | nn.ParameterDict):
+            yield from value.parameters()
+        elif value is not None:
+            found = (
+                "has nothing of that name" if value is nn.Module else f"holds a {type(value).__name__}"
+            )
+            raise ConfigError(
+                f"{type(module).__name__}.mixture_parameters names {name!r}, but the module {found}; "
+                "name a Parameter, a ParameterList or a ParameterDict that __init__ assigns"
+            )

@@ -28,7 +28,7 @@ Accounts = dict[str, Tensor]
 SETTINGS = ("lr", "horizon", "reward_bound", "relaxation")
 HISTOGRAM_EDGES = (-1.0, -0.3, -0.1, -0.03, -0.01, -0.003, 0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """In units of the reward bound; fixed, so that ledgers of different runs can be added up."""
-FAULTS = ("past the horizon", "not finite", "bad learning rate")
+FAULTS = ("past the horizon", "not finite", "bad settings")
 
 
 def open_accounts(mixtures: int, forecasters: int, experts: int, device: torch.device) -> Accounts:
@@ -65,11 +65,12 @@ def find_faults(accounts: Accounts, rewards: Tensor, settings: Tensor) -> Tensor
     `rewards` is (m, rounds, f, n). Those of wiped experts do not count, whatever they are.
     """
     alive = living(accounts)[:, None]
-    learning_rate, horizon = settings[0], settings[1]
+    learning_rate, horizon, bound, relaxation = settings.unbind()
     past = accounts["rounds"] + rewards.shape[1] > horizon
     not_finite = (alive & ~rewards.isfinite()).flatten(1).any(1)
-    bad_rate = ~(learning_rate.isfinite() & (learning_rate >= 0)).expand_as(past)
-    return torch.stack([past, not_finite, bad_rate], dim=1)
+    largest = learning_rate * bound * horizon  # of ln v
+    fine = largest.isfinite() & (learning_rate >= 0) & (bound > 0) & (relaxation > 0) & (relaxation <= 1)
+    return torch.stack([past, not_finite, ~fine.expand_as(past)], dim=1)
 
 
 def play(

@@ -42,7 +42,7 @@ from xnas.optim.requirements import (
     require_settings,
 )
 from xnas.records import Ledger
-from xnas.theory import strengths_of
+from xnas.theory import mixture_of, strengths_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,9 @@ class ExpertsOptimizer(Optimizer):
     number of rounds that will be played (T); `lr=None` takes η* for it. `reward_bound` (L) clips
     rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection;
     `wipeout=False` keeps everybody to the end (plain exponentiated gradients).
+
+    Departure: the paper's rate is fixed. If `lr` changes, the mixture is softmax(lr · S) with the new
+    one, so a lower rate flattens what was learned; wipeouts, which compare sums, do not notice.
 
     The four numbers may differ between parameter groups, where they are kept as tensors on the mixtures'
     device: a learning-rate scheduler then reaches even a step that was captured in a CUDA graph. In a
@@ -128,6 +131,8 @@ class ExpertsOptimizer(Optimizer):
         wipeout is tested once. `step` is `observe(p, -p.grad[None])` for each mixture p.
         """
         stack = self._stack_of(mixture)
+        if not isinstance(rewards, Tensor):
+            raise ConfigError(f"rewards must be a tensor, got {type(rewards).__name__}")
         if rewards.dim() != 3 or rewards.shape[1:] != mixture.shape or len(rewards) == 0:
             raise ConfigError(
                 f"rewards must be (rounds, {mixture.shape[0]}, {mixture.shape[1]}) for this mixture, "
@@ -168,13 +173,16 @@ class ExpertsOptimizer(Optimizer):
 
     def check(self) -> None:
         """Raise what captured steps could not: rounds refused since the last check. Reads the device."""
+        told = []
         for stack in self._stacks():
             counts = stack.accounts["faults"]
             for row, column in counts.nonzero().tolist():
                 number, times = self._number(stack.params[row]), int(counts[row, column])
-                counts.zero_()
                 reason = explain_fault(FAULTS[column], stack.settings)
-                raise RoundError(f"mixture {number} refused {times} captured round(s): {reason}")
+                told.append(f"mixture {number} refused {times} captured round(s): {reason}")
+            counts.zero_()
+        if told:
+            raise RoundError("; ".join(told))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add mixtures, with settings of their own; on an error nothing is added."""
@@ -194,7 +202,8 @@ class ExpertsOptimizer(Optimizer):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load accounts and settings bit for bit, into the tensors that a captured graph reads.
 
-        The base class casts state to the parameter's dtype, which would round the float64 sums.
+        The base class casts state to the parameter's dtype, which would round the float64 sums. Mixtures
+        follow from the accounts, so they are written too.
         """
         stacks, state = self._stacks(), dict(self.state)
         mixtures = [p for group in self.param_groups for p in group["params"]]
@@ -213,6 +222,7 @@ class ExpertsOptimizer(Optimizer):
             self._built = stacks
             for stack in stacks:
                 self._adopt_settings(stack)
+                self._write_mixtures(stack)
 
         hooks = (  # the last before loading, the first after it
             self.register_load_state_dict_pre_hook(note),
@@ -256,6 +266,19 @@ class ExpertsOptimizer(Optimizer):
             if valid is not None:
                 mixtures = torch.where(valid, mixtures, torch.stack(stack.params))
             torch._foreach_copy_(list(stack.params), list(mixtures.unbind()))
+
+    @torch.no_grad()
+    def _write_mixtures(self, stack: _Stack) -> None:
+        """Put back the mixtures that the last round left; before the first they are uniform."""
+        accounts = stack.accounts
+        for index, p in enumerate(stack.params):
+            if accounts["rounds"][index] > 0:
+                u = mixture_of(
+                    accounts["cumulative_rewards"][index],
+                    living(accounts)[index],
+                    learning_rate=accounts["settings"][index, 0],
+                )
+                p.copy_(u)
 
     def _first_fault(self, rounds: list[tuple[_Stack, Tensor]], faults: list[Tensor]) -> RoundError:
         stack, given, fault = next(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 from torch import Tensor
@@ -18,6 +19,8 @@ from xnas.theory import optimal_learning_rate, require_simplex
 from xnas.theory.mixture import simplex_tolerance
 
 Group = dict[str, Any]
+
+MOST_ROUNDS = 2**53  # whole numbers that float64 holds
 
 WITHOUT_FLOAT64 = frozenset({"mps"})
 """Kinds of device without float64, which the sums need: exact ties decide wipeouts."""
@@ -57,16 +60,18 @@ def require_mixture(mixture: Tensor) -> None:
     if off > simplex_tolerance(mixture.dtype):
         raise ConfigError(
             f"a mixture must start uniform at 1/{mixture.shape[1]} = {uniform:.6g}, but a weight is off "
-            f"by {off:.3g}; start with torch.full, and to resume build the optimizer first, then load"
+            f"by {off:.3g}; start with xnas.uniform_mixture; to resume, build the optimizer, then load"
         )
 
 
 def require_settings(group: Group) -> dict[str, int | float]:
     """Settings of a group as plain numbers, η* put in for `lr=None`."""
-    horizon, bound = _number(group["horizon"]), _number(group["reward_bound"])
-    relaxation = _number(group["relaxation"])
-    if not (math.isfinite(horizon) and horizon >= 1 and horizon == int(horizon)):
-        raise ConfigError(f"horizon must be a whole number of rounds, at least 1, got {horizon}")
+    horizon, bound = _number("horizon", group), _number("reward_bound", group)
+    relaxation = _number("relaxation", group)
+    if not (math.isfinite(horizon) and 1 <= horizon <= MOST_ROUNDS and horizon == int(horizon)):
+        raise ConfigError(
+            f"horizon must be a whole number of rounds, at least 1 and at most 2**53, got {horizon:g}"
+        )
     if not (math.isfinite(bound) and bound > 0):
         raise ConfigError(f"reward_bound must be a positive number, got {bound}")
     if not 0 < relaxation <= 1:
@@ -82,7 +87,7 @@ def require_settings(group: Group) -> dict[str, int | float]:
             )
         rate = optimal_learning_rate(sizes[0], int(horizon), bound)
     else:
-        rate = _number(group["lr"])
+        rate = _number("lr", group)
         may_be_zero = sizes == [1] or isinstance(group["lr"], Tensor)  # where a schedule ended
         if not (math.isfinite(rate) and (rate > 0 or (rate == 0 and may_be_zero))):
             raise ConfigError(f"lr must be a positive number, or None for the best one, got {rate}")
@@ -117,8 +122,9 @@ def explain_fault(fault: str, settings: Mapping[str, Tensor], rewards: Tensor | 
     """One line on why a round was refused; `rewards` (rounds, ...) are those of living experts."""
     if fault == "past the horizon":
         return f"the horizon of {int(settings['horizon'])} rounds has passed; set a longer one"
-    if fault == "bad learning rate":
-        return f"the learning rate is {float(settings['lr'])}; check the scheduler"
+    if fault == "bad settings":
+        told = ", ".join(f"{name} {float(value):g}" for name, value in settings.items())
+        return f"settings are out of range: {told}; check the scheduler"
     remedy = "lower the learning rate of the weights, or look for a division by zero in the loss"
     if rewards is None:
         return f"rewards were not finite; {remedy}"
@@ -127,7 +133,8 @@ def explain_fault(fault: str, settings: Mapping[str, Tensor], rewards: Tensor | 
     return f"the reward of forecaster {forecaster}, expert {expert} is {value}; {remedy}"
 
 
-def _number(value: float | Tensor) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | Tensor):
-        raise ConfigError(f"a setting must be a number, got {value!r}")
+def _number(name: str, group: Group) -> float:
+    value = group[name]
+    if isinstance(value, bool) or not isinstance(value, Real | Tensor):
+        raise ConfigError(f"{name} must be a number, got {value!r}")
     return float(value)

@@ -30,7 +30,7 @@ class BenchTheoryConfig:
     """How to time a step."""
 
     mixtures: tuple[int, ...] = (2, 1000)
-    """Numbers of mixtures (14 x 7 each) to time."""
+    """Numbers of mixtures (14 x 7 each) to time; repeat the flag for several."""
     repetitions: int = 30
     """Timed steps of each optimizer; the median is told. The plain loop gets a tenth of them."""
 

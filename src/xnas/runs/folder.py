@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from xnas.errors import ConfigError
 
 @contextmanager
 def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A scratch folder beside `out`, whose files move to `out` when the block ends without an error.
+    """A scratch folder inside `out`, whose files move up when the block ends without an error.
 
     A folder that holds anything is refused, unless `overwrite` allows to replace files in it.
     """
@@ -23,14 +24,29 @@ def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise ConfigError(f"{out} is a file; choose a folder with --out")
     if not overwrite and out.is_dir() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty; choose another folder with --out, or pass --overwrite")
+    made = not out.exists()
+    with _told_as(out):
+        out.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=out))
+    done = False
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
-            yield Path(scratch)
-            out.mkdir(exist_ok=True)
-            for file in sorted(Path(scratch).iterdir()):
+        yield scratch
+        with _told_as(out):
+            for file in sorted(scratch.iterdir()):
                 _flush(file)
                 file.replace(out / file.name)
+        done = True
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if made and not done:
+            shutil.rmtree(out, ignore_errors=True)
+
+
+@contextmanager
+def _told_as(out: Path) -> Iterator[None]:
+    """Tell failures of the file system as what they are to a user: the wrong folder."""
+    try:
+        yield
     except OSError as error:
         raise ConfigError(
             f"cannot write to {out}: {error.strerror}; choose another folder with --out"

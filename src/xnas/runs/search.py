@@ -251,15 +251,19 @@ def _play_epoch(
     if engine.round_in_epoch == 0:
         engine.begin_epoch()
     reset_peak(device)
-    started, first = time.perf_counter(), engine.round_in_epoch
+    started, paused, first = time.perf_counter(), 0.0, engine.round_in_epoch
     rounds, last_epoch = engine.settings.rounds_per_epoch, engine.epoch + 1 == engine.settings.epochs
     gap: Gap | None = None
     while engine.round_in_epoch < rounds:
         if last_epoch and engine.round_in_epoch == rounds - 1:
+            _synchronize(device)
+            before = time.perf_counter()
             gap = discretization_gap(engine)  # before the last round's wipeout
+            paused = time.perf_counter() - before
         play_round(engine)
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
+            _synchronize(device)
             display.say(_estimate(engine, time.perf_counter() - started, device))
         if engine.rounds == OUTLOOK_ROUNDS:
             _tell_outlook(prepared, display)
@@ -268,10 +272,17 @@ def _play_epoch(
             raise Interrupted(
                 f"stopped after round {engine.rounds}; go on with: xnas search --resume {folder.path}"
             )
-    seconds = (time.perf_counter() - started) * rounds / (rounds - first)
+    _synchronize(device)
+    seconds = (time.perf_counter() - started - paused) * rounds / (rounds - first)
     if gap is None and (engine.epoch + 1) % config.gap_every == 0:
         gap = discretization_gap(engine)
     return end_epoch(engine, seconds=seconds, memory_bytes=memory_in_use(device), gap=gap)
+
+
+def _synchronize(device: torch.device) -> None:
+    """Wait for the GPU, whose rounds are only queued when `play_round` returns."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def _introduction(prepared: _Prepared, images: ImageData, *, resumed: bool) -> list[str]:

@@ -17,7 +17,7 @@ def effective_horizon(examples: int, epochs: int, replications: int) -> int:
     `examples` is the size of the validation set, `replications` the number of cells of that kind.
     """
     for name, value in (("examples", examples), ("epochs", epochs), ("replications", replications)):
-        if value < 1:
+        if not value >= 1:
             raise ConfigError(f"{name} must be at least 1, got {value}")
     return examples * epochs * replications
 
@@ -29,7 +29,7 @@ def optimal_learning_rate(experts: int, horizon: int, reward_bound: float = 1.0)
     """
     if experts < 1:
         raise ConfigError(f"experts must be at least 1, got {experts}")
-    if horizon < 1:
+    if not 1 <= horizon < math.inf:
         raise ConfigError(f"horizon must be at least 1 round, got {horizon}")
     if not (math.isfinite(reward_bound) and reward_bound > 0):
         raise ConfigError(f"reward_bound must be a positive number, got {reward_bound}")

@@ -60,6 +60,8 @@ def predict(mixture: Tensor, advice: Tensor) -> Tensor:
 
 def require_simplex(mixture: Tensor) -> None:
     """Raise unless every row of `mixture` (..., experts) is a probability vector."""
+    if not isinstance(mixture, Tensor):
+        raise ConfigError(f"a mixture is a tensor, got {type(mixture).__name__}; use torch.tensor")
     if mixture.dim() < 1 or mixture.shape[-1] < 1 or not mixture.is_floating_point():
         raise ConfigError(
             f"a mixture is a floating-point tensor (..., experts) with at least one expert, got "
@@ -72,5 +74,5 @@ def require_simplex(mixture: Tensor) -> None:
         raise ConfigError(
             f"mixture is off the simplex: smallest weight {rows.min().item():.3g}, row sums from "
             f"{rows.sum(-1).min().item():.6g} to {rows.sum(-1).max().item():.6g}; "
-            "weights must be non-negative and sum to 1 (softmax gives that)"
+            "weights must be non-negative and sum to 1; xnas.uniform_mixture starts one"
         )

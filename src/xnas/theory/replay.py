@@ -58,6 +58,8 @@ def replay(
     rounds, experts = require_rewards(given)
     horizon = rounds if horizon is None else horizon
     require_settings(learning_rate, reward_bound, relaxation)
+    if not isinstance(horizon, int):
+        raise ConfigError(f"horizon must be a whole number of rounds, got {horizon!r}")
     if horizon < rounds:
         raise ConfigError(
             f"horizon is {horizon}, but {rounds} rounds of rewards were given; "
@@ -120,6 +122,10 @@ def require_settings(learning_rate: float, reward_bound: float, relaxation: floa
     for name, value in (("learning_rate", learning_rate), ("reward_bound", reward_bound)):
         if not (math.isfinite(value) and value > 0):
             raise ConfigError(f"{name} must be a positive number, got {value}")
+    if not math.isfinite(learning_rate * reward_bound * 1e9):
+        raise ConfigError(
+            f"learning_rate {learning_rate:g} overflows with reward_bound {reward_bound:g}"
+        )
     if not 0 < relaxation <= 1:
         raise ConfigError(
             f"relaxation must lie in (0, 1], got {relaxation}; 1 is the paper's safe wipeout"
