@@ -23,7 +23,7 @@ def run(capsys, *arguments):
 def test_reproduce_tells_what_it_made(capsys, tmp_path):
     status, out, err = run(capsys, "reproduce", "attenuation", "--out", str(tmp_path / "x"))
     assert (status, err) == (0, "")
-    assert out.startswith("attenuation  1 figures in")
+    assert out.startswith("attenuation  1 figure in")
     assert out.endswith(f"2 claims judged in {tmp_path / 'x' / 'claims.md'}\n")
     assert (tmp_path / "x" / "attenuation.svg").exists()
 

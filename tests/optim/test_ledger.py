@@ -68,6 +68,41 @@ def test_relaxation_limits_the_bound_to_living_experts():
     assert all(r <= b + 1e-9 for r, b in zip(ledger.regret, ledger.regret_bound, strict=True))
 
 
+def test_accounts_across_a_change_of_the_learning_rate_are_those_of_a_plain_loop():
+    rewards = torch.randn(40, 5, dtype=torch.float64).clamp(-1, 1)
+    rewards[:, 0] = rewards[:, 0].abs()  # somebody who leads, so that others go early
+    rates = [0.5] * 15 + [0.05] * 15 + [2.0] * 10
+    mixture = nn.Parameter(torch.full((1, 5), 0.2, dtype=torch.float64))
+    optimizer = ExpertsOptimizer([mixture], lr=rates[0], horizon=40)
+
+    sums, alive, u = [0.0] * 5, set(range(5)), [1 / 5] * 5
+    gained, log_gamma, early = 0.0, 0.0, False
+    for t, (rate, paid) in enumerate(zip(rates, rewards.tolist(), strict=True), start=1):
+        optimizer.param_groups[0]["lr"] = rate
+        assert mixture.detach()[0].tolist() == pytest.approx(u, abs=1e-12)  # as the old rate left it
+        mixture.grad = -rewards[t - 1 : t]
+        optimizer.step()
+
+        gained += sum(u[i] * paid[i] for i in alive)
+        for i in alive:
+            sums[i] += paid[i]
+        lead = max(sums[i] for i in alive)
+        kept = {i for i in alive if lead - sums[i] <= 2 * (40 - t) + 1e-9}
+        early |= kept != alive and t < 40
+        weight = {i: math.exp(rate * (sums[i] - lead)) for i in alive}
+        log_gamma += math.log(sum(weight.values()) / sum(weight[i] for i in kept))
+        alive = kept
+        total = sum(weight[i] for i in alive)
+        u = [weight[i] / total if i in alive else 0.0 for i in range(5)]
+
+    ledger = optimizer.ledger(mixture)
+    assert early
+    assert ledger.regret == pytest.approx([max(sums[i] for i in alive) - gained], abs=1e-12)
+    assert ledger.log_wipeout_factor == pytest.approx([log_gamma], abs=1e-12)
+    assert ledger.regret_bound is None
+    assert "settings changed" in ledger.bound_note
+
+
 def test_before_the_first_round_there_is_nothing_to_account_for():
     mixture = uniform_mixture(2, 3)
     ledger = ExpertsOptimizer([mixture], horizon=7, lr=0.25).ledger(mixture)

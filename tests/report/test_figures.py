@@ -9,7 +9,9 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
 import xnas.report
@@ -95,6 +97,23 @@ def test_late_bloomer_shows_paths_in_space_and_on_the_simplex():
         assert np.asarray(dots.get_offsets()) == pytest.approx(np.array(expected), **EXACT)
         assert dots.get_array().tolist() == list(range(121))
     assert {"x", "y", "z", "step 0 to 120"} == set(texts(simplex))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_names_and_numbers_in_space_are_whole_and_apart(rate):
+    figure = draw_toy_3d(toy_3d(rate))
+    with house_style():
+        figure.draw_without_rendering()
+        space = figure.axes[0]
+        labels = [axis.label for axis in (space.xaxis, space.yaxis, space.zaxis)]
+        for axis in (space.xaxis, space.yaxis, space.zaxis):
+            labels += [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_text()]
+        boxes = {(label.get_text(), i): label.get_window_extent() for i, label in enumerate(labels)}
+    width, height = figure.get_size_inches() * figure.dpi
+    assert len(boxes) == 3 + 2 + 2 + 3  # the x and the y axis leave their common corner unnumbered
+    assert all(5 < box.x0 < box.x1 < width and 0 < box.y0 < box.y1 < height for box in boxes.values())
+    overlapping = [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
+    assert not overlapping
 
 
 def test_time_runs_from_dark_to_light():
@@ -200,7 +219,9 @@ def test_selections_are_shown_with_their_standard_errors(panel, against, value):
         assert list(data.get_xdata()) == [getattr(s, against) for s in series]
         assert data.get_ydata() == pytest.approx(means, **EXACT)
         spans = np.array([segment[:, 1] for segment in bars.get_segments()])
-        assert spans == pytest.approx(np.column_stack([means - errors, means + errors]), **EXACT)
+        # Two standard errors each way, as the figure says and claims are judged.
+        expected = np.column_stack([means - 2 * errors, means + 2 * errors])
+        assert spans == pytest.approx(expected, **EXACT)
         assert errors.max() > 0
 
 
@@ -221,7 +242,20 @@ def test_growth_panels_show_the_least_squares_fit(panel, method, rate, growth):
     ((data, _, (bars,)),) = axes.containers
     assert data.get_ydata() == pytest.approx(regret, **EXACT)
     spans = np.ptp([segment[:, 1] for segment in bars.get_segments()], axis=1)
-    assert spans == pytest.approx([2 * s.regret_error for s in series], rel=1e-9)
+    assert spans == pytest.approx([4 * s.regret_error for s in series], rel=1e-9)
+
+
+def test_bars_are_wider_than_markers_and_explained_and_legends_show_lines_alone():
+    figure = draw_stochastic(NOISY)
+    assert figure.get_supxlabel() == "Bars: 2 standard errors each way"
+    for axes in figure.axes:
+        for marks, caps, _ in axes.containers:
+            assert all(cap.get_markersize() > marks.get_markersize() for cap in caps)
+    legends = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+    assert len(legends) == 3
+    for legend in legends:
+        assert all(isinstance(handle, Line2D) for handle in legend.legend_handles)
+        assert not legend.findobj(LineCollection)
 
 
 def test_adversary_shows_curves_bound_and_a_line_of_slope_one():

@@ -7,7 +7,7 @@ import pytest
 
 from xnas.toys import adversary_study, stochastic_study
 from xnas.toys.adversary import SLOPE, gradients
-from xnas.toys.stochastic import _Setting, play
+from xnas.toys.stochastic import Setting, play
 
 NAMES = {("xnas", "optimal"): "xnas_eta*", ("gd", "optimal"): "gd_eta*"} | {
     (method, rate): f"{method}_{float(rate)}" for method in ("xnas", "gd") for rate in ("0.1", "1")
@@ -20,7 +20,7 @@ NAMES = {("xnas", "optimal"): "xnas_eta*", ("gd", "optimal"): "gd_eta*"} | {
 )
 def test_thousand_runs_give_the_known_means_and_errors(known, experts, noise, group, key):
     expected = known["stochastic"][group][key]
-    for s in play(_Setting(experts, noise, 1000, 1000, 0)):
+    for s in play(Setting(experts, noise, 1000, 1000, 0)):
         answer = expected[NAMES[s.method, s.rate]]
         assert s.learning_rate == pytest.approx(answer["eta"])
         assert s.reward_bound == pytest.approx(answer["L"])
@@ -82,6 +82,24 @@ def test_adam_s_regret_is_linear_on_the_bad_sequence_and_the_forecaster_s_is_not
     assert curves["adam (0, 0.1)"][1] / 3000 == pytest.approx(2 * (SLOPE - 2) / 3, rel=0.05)
     assert curves["xnas"][1] / curves["xnas"][0] < 4
     assert all(r <= b for r, b in zip(curves["xnas"], study.bound, strict=True))
+
+
+@pytest.mark.parametrize("rounds", [30, 300])
+def test_the_forecaster_plays_the_bad_sequence_at_the_rate_of_remark_1(rounds):
+    # η* = √(2 ln N / (T L²)) with two experts and the steepest slope as the bound.
+    rate = math.sqrt(2 * math.log(2) / (rounds * SLOPE**2))
+    sums, alive, lost = [0.0, 0.0], [0, 1], 0.0
+    for t in range(1, rounds + 1):
+        slope = SLOPE if t % 3 == 1 else -1.0
+        weights = [math.exp(rate * sums[i]) for i in alive]
+        x = sum(w * (-1, 1)[i] for w, i in zip(weights, alive, strict=True)) / sum(weights)
+        lost += slope * x
+        sums = [sums[0] + slope, sums[1] - slope]  # a reward is -slope · advice
+        lead = max(sums[i] for i in alive)
+        alive = [i for i in alive if sums[i] >= lead - 2 * SLOPE * (rounds - t)]
+    regret = lost + sum(gradients(rounds).tolist())  # against -1, which loses minus the sum
+    (xnas,) = [c for c in adversary_study((rounds,)).curves if c.method == "xnas"]
+    assert xnas.regret[0] == pytest.approx(regret, abs=1e-9)
 
 
 def test_the_best_fixed_point_of_the_bad_sequence_is_minus_one():

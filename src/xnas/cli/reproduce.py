@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from xnas.report.tables import counted
 from xnas.runs import reproduce as job
 from xnas.runs.reproduce import ReproduceConfig
 
@@ -22,4 +23,4 @@ def reproduce(*items: str, config: Annotated[ReproduceConfig, Parameter(name="*"
     """
     tell = (lambda _: None) if config.quiet else print
     claims = job.reproduce(items, config, tell)
-    tell(f"{len(claims)} claims judged in {config.out / 'claims.md'}")
+    tell(f"{counted(len(claims), 'claim')} judged in {config.out / 'claims.md'}")

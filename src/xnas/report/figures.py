@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -23,6 +24,8 @@ from xnas.errors import ConfigError
 PNG_DPI = 150
 INK = "#222831"
 QUIET = "#9aa1ab"
+BAR_ERRORS = 2
+"""Standard errors that a bar is long, each way."""
 
 STYLE: dict[str, object] = {
     "axes.axisbelow": True,
@@ -135,20 +138,32 @@ def plot_errors(
     *,
     joined: bool = True,
 ) -> None:
-    """Means of one method with their standard errors, joined by its line or left to a fit."""
+    """Means of one method, joined by its line or left to a fit, with bars of two standard errors.
+
+    Caps are wider than markers, so that a short bar is seen too.
+    """
     look = method_style(method)
     axes.errorbar(
         x,
         y,
-        yerr=errors,
+        yerr=[BAR_ERRORS * error for error in errors],
         color=look.colour,
         linestyle=look.dashes if joined else "none",
         linewidth=1.6,
         marker=look.marker,
-        markersize=4.5,
-        capsize=2.5,
+        markersize=3,
+        elinewidth=1,
+        capsize=3.5,
+        capthick=1,
         label=look.label,
     )
+
+
+def name_methods(axes: Axes) -> None:
+    """Legend at the upper left that shows lines and markers, without their error bars."""
+    handles, labels = axes.get_legend_handles_labels()
+    plain = [h.lines[0] if isinstance(h, ErrorbarContainer) else h for h in handles]
+    axes.legend(plain, labels, loc="upper left")
 
 
 def number_log_axis(axes: Axes, values: Sequence[float]) -> None:

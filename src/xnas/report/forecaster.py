@@ -62,7 +62,7 @@ STEPS_Y = 0.6
 
 @house_style()
 def draw_forecaster(experts: Sequence[str] = EXPERTS, wiped: Collection[str] = ()) -> Figure:
-    """Draw a cell, and the experts of one edge with Algorithm 1 around them (fig. forecaster).
+    """Draw a cell, and the experts of one edge with Algorithm 1 around them (Fig. 1).
 
     Wiped experts are faded and crossed out, and take part in neither pass.
     """

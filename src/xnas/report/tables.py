@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from xnas.records import Claim, RoundCost, StepCost
+from xnas.records import Claim, RoundCost, StepCost, Verdict
+
+PLURALS: dict[Verdict, str] = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+}
+"""What several claims do, by what one does; in the order in which they are told."""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -27,16 +34,29 @@ def aligned_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(map(row, lines))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 figure`, `2 figures`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def count_verdicts(claims: Iterable[Claim]) -> str:
+    """How many claims hold, as in `2 hold, 1 holds in part`; nothing if there are none."""
+    count = Counter(claim.verdict for claim in claims)
+    return ", ".join(
+        f"{count[verdict]} {verdict if count[verdict] == 1 else plural}"
+        for verdict, plural in PLURALS.items()
+        if count[verdict]
+    )
+
+
 def claims_page(claims: Sequence[Claim], figures: Sequence[str], how: str) -> str:
     """The page `claims.md`: every claim with what was measured and whether it holds."""
-    count = Counter(claim.verdict for claim in claims)
-    told = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+    told = f"Of {counted(len(claims), 'claim')}: {count_verdicts(claims)}." if claims else "No claims."
     rows = [(c.statement, c.where, c.measured, f"**{c.verdict}**") for c in claims]
     pictures = "\n\n".join(f"![{name}]({name}.png)" for name in figures)
     return (
         "# What the paper claims of its optimizer, and what was measured\n\n"
-        f"{how} Sections, equations and figures are those of arXiv:1906.08031v1. "
-        f"Of {len(claims)} claims: {told}.\n\n"
+        f"{how} Sections, equations and figures are those of arXiv:1906.08031v1. {told}\n\n"
         f"{markdown_table(('claim', 'where', 'measured', 'verdict'), rows)}\n\n{pictures}\n"
     )
 
@@ -54,7 +74,7 @@ def step_cost_table(costs: Sequence[StepCost]) -> str:
         )
         for c in costs
     ]
-    header = ("one step of", "mixtures", "µs (median)", "quartiles", "ratio", "state bytes / mixture")
+    header = ("one step of", "mixtures", "us (median)", "quartiles", "ratio", "state bytes / mixture")
     return aligned_table(header, rows)
 
 

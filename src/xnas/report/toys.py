@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from xnas.errors import ConfigError
 from xnas.records import AdversaryStudy, Attenuation, AxesStudy, Selection, SelectionStudy
 from xnas.report.figures import (
+    BAR_ERRORS,
     INK,
     QUIET,
     house_style,
     label_panel,
     method_style,
+    name_methods,
     new_figure,
     number_log_axis,
     plot_errors,
@@ -50,7 +52,7 @@ GROWTHS: dict[str, Callable[[Array], Array]] = {
 
 @house_style()
 def draw_toy_3d(study: AxesStudy) -> Figure:
-    """Draw the late bloomer: path, path on the simplex, update term (fig. xy_deterministic_toy).
+    """Draw the late bloomer: path, path on the simplex, update term (Fig. 3).
 
     The paths are without wipeout; the last panel marks the rounds in which wipeout would act.
     """
@@ -76,15 +78,15 @@ def _draw_space(axes: Any, study: AxesStudy) -> None:  # noqa: ANN401 - mplot3d 
         path = np.array(trajectory.points)
         axes.plot(*path.T, color=look.colour, linewidth=width, label=look.label)
         axes.plot(*path[[0, -1]].T, "o", color=look.colour, markersize=3 + width)
-    ticks, numbers = (0, 0.5, 1), ("0", "0.5", "1")
     axes.set(xlim=(0, 1), ylim=(0, 1), zlim=(0, 1), xlabel="x", ylabel="y", zlabel="z")
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.set_ticks(ticks, numbers)
-        axis.labelpad = -6
-    axes.tick_params(pad=-2)
+        # x and y end in one corner, where two numbers would collide.
+        axis.set_ticks((0, 0.5, 1), ("0", "0.5", "1" if axis is axes.zaxis else ""))
+        axis.labelpad = -1
+    axes.tick_params(pad=0)
     axes.set_title("Trajectories", loc="left")
     axes.view_init(elev=22, azim=48)
-    axes.set_box_aspect(None, zoom=1.1)
+    axes.set_box_aspect(None, zoom=0.92)  # a larger one cuts off the name of the z axis
 
 
 def _draw_simplex(axes: Axes, study: AxesStudy) -> None:
@@ -131,7 +133,7 @@ def _switch_step(study: AxesStudy) -> int:
 
 @house_style()
 def draw_toy_2d(study: AxesStudy) -> Figure:
-    """Draw paths, distances and updates in 2D (figs. 2d_linear_loss, 2d_bad_init, 2d_quadratic)."""
+    """Draw paths, distances and updates in 2D (Figs. 4, 5 and 7)."""
     figure = new_figure(10.5, 3.4)
     plane, distance, magnitude = figure.subplots(1, 3, width_ratios=(0.85, 1, 1))
     _draw_plane(plane, study)
@@ -173,7 +175,7 @@ def _draw_plane(axes: Axes, study: AxesStudy) -> None:
 
 @house_style()
 def draw_attenuation(record: Attenuation) -> Figure:
-    """Draw the factor by which softmax shrinks a gradient (fig. 2d_attenuation_factor)."""
+    """Draw the factor by which softmax shrinks a gradient (Fig. 6)."""
     figure = new_figure(8, 3)
     simplex, logit = figure.subplots(1, 2, sharey=True)
     colour = method_style("gd").colour
@@ -188,7 +190,10 @@ def draw_attenuation(record: Attenuation) -> Figure:
 
 @house_style()
 def draw_stochastic(study: SelectionStudy) -> Figure:
-    """Draw regret and correct selection (fig. sto), and the growth claimed for the regret."""
+    """Draw regret and correct selection (Fig. 8), and the growth claimed for the regret.
+
+    Bars are two standard errors each way, the difference that claims are judged by.
+    """
     figure = new_figure(11, 5.6)
     (regret_n, regret_s, growth_xnas), (correct_n, correct_s, growth_gd) = figure.subplots(2, 3)
     # Each panel holds one of the two fixed, at the value that most settings share.
@@ -203,12 +208,13 @@ def draw_stochastic(study: SelectionStudy) -> Figure:
     label_panel(regret_s, rf"$\eta = 0.1$, $N = {experts}$ experts", x="", y="regret")
     label_panel(correct_n, "", x="experts $N$", y="correct selections")
     label_panel(correct_s, "", x=r"noise $\sigma_R$", y="correct selections")
-    regret_n.legend(loc="upper left")
+    name_methods(regret_n)
     _draw_growth(growth_xnas, study.series("xnas", "optimal", noise=noise), r"\sqrt{\ln N}")
     _draw_growth(growth_gd, study.series("gd", "1", noise=noise), r"\sqrt{N}")
     at = rf"noise $\sigma_R = {noise:g}$"
     label_panel(growth_xnas, rf"Best rate $\eta^\ast$, {at}", x="", y="regret")
     label_panel(growth_gd, rf"$\eta = 1$, {at}", x="experts $N$", y="regret")
+    figure.supxlabel(f"Bars: {BAR_ERRORS} standard errors each way", x=0.99, ha="right", size=8.5)
     return figure
 
 
@@ -222,7 +228,6 @@ def _draw_selections(
     number_log_axis(regret, against)
     number_log_axis(correct, against)
     regret.set_yscale("log")
-    correct.set_ylim(0, 1.05)
 
 
 def _draw_growth(axes: Axes, series: Sequence[Selection], growth: str) -> None:
@@ -239,7 +244,7 @@ def _draw_growth(axes: Axes, series: Sequence[Selection], growth: str) -> None:
     axes.plot(fine, scale * GROWTHS[growth](fine), color=INK, linewidth=1, label=label)
     number_log_axis(axes, experts.tolist())
     axes.set_ylim(bottom=0)
-    axes.legend(loc="upper left")
+    name_methods(axes)
 
 
 @house_style()

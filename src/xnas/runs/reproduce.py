@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from xnas import report, toys
 from xnas.errors import ConfigError
 from xnas.records import Claim
-from xnas.report.tables import claims_page
+from xnas.report.tables import claims_page, count_verdicts, counted
 from xnas.runs.bench_theory import essential_bytes, state_bytes
 from xnas.runs.folder import filled_folder, write_json
 
@@ -138,11 +138,9 @@ def reproduce(
 
 
 def _line(item: str, outcome: Outcome, seconds: float) -> str:
-    verdicts = [claim.verdict for claim in outcome.claims]
-    told = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
-    return f"{item:12} {len(outcome.figures)} figures in {seconds:4.1f} s" + (
-        f"; claims: {told}" if told else ""
-    )
+    told = count_verdicts(outcome.claims)
+    made = counted(len(outcome.figures), "figure")
+    return f"{item:12} {made} in {seconds:4.1f} s" + (f"; claims: {told}" if told else "")
 
 
 def _how(items: tuple[str, ...], config: ReproduceConfig) -> str:

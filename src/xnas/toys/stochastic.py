@@ -33,7 +33,7 @@ RATES = ("0.1", "1", "optimal")
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class Setting:
     """One pair (N, σ). The paper states no bound; 3 standard deviations of a reward are used.
 
     An expert's own value may lie beyond it (at σ = 0.1 the best one does in 16 of 1000 runs of 10). XNAS
@@ -48,9 +48,11 @@ class _Setting:
 
     @property
     def reward_bound(self) -> float:
+        """L: three standard deviations of a reward."""
         return 3 * math.sqrt(1 + self.noise**2)
 
     def learning_rates(self) -> dict[str, float]:
+        """The numbers behind the names of `RATES`."""
         best = optimal_learning_rate(self.experts, self.rounds, self.reward_bound)
         return {rate: best if rate == "optimal" else float(rate) for rate in RATES}
 
@@ -70,11 +72,11 @@ def stochastic_study(*, runs: int = 1000, rounds: int = 1000, seed: int = 0) -> 
     pairs += [(EXPERTS_WHILE_NOISE_VARIES, s) for s in NOISES]
     selections: list[Selection] = []
     for experts, noise in dict.fromkeys(pairs):
-        selections += play(_Setting(experts, noise, runs, rounds, seed))
+        selections += play(Setting(experts, noise, runs, rounds, seed))
     return SelectionStudy(runs=runs, rounds=rounds, seed=seed, selections=tuple(selections))
 
 
-def play(setting: _Setting) -> list[Selection]:
+def play(setting: Setting) -> list[Selection]:
     """Play one setting: tensors are (rates, runs, experts), one slice a learning rate.
 
     XNAS's sums and wipeouts do not depend on the learning rate, so all its rates share them.
@@ -133,7 +135,7 @@ def play(setting: _Setting) -> list[Selection]:
 
 
 def _summary(
-    setting: _Setting, method: str, *, rate: tuple[str, float], outcome: Mapping[str, Tensor]
+    setting: Setting, method: str, *, rate: tuple[str, float], outcome: Mapping[str, Tensor]
 ) -> Selection:
     """Means over runs, with the standard errors of the two that the paper plots."""
     mean = {name: value.mean().item() for name, value in outcome.items()}

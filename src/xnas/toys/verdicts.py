@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -19,6 +20,14 @@ def judge(*conditions: bool) -> Verdict:
     if all(conditions):
         return "holds"
     return "holds in part" if any(conditions) else "does not hold"
+
+
+def standard_score(difference: float, *errors: float) -> float:
+    """A difference of means in units of its standard error; infinite where there is no error."""
+    error = math.hypot(*errors)
+    if error == 0:
+        return math.copysign(math.inf, difference) if difference else 0.0
+    return difference / error
 
 
 def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> float:

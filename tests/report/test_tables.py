@@ -1,0 +1,41 @@
+"""Tables and the page of claims: grammar, counts and rows."""
+
+import pytest
+
+from xnas.records import Claim
+from xnas.report.tables import claims_page, count_verdicts, counted
+
+
+def claims(**counts):
+    verdicts = {"whole": "holds", "part": "holds in part", "none": "does not hold"}
+    return [
+        Claim(statement=f"{name} {i}", where="Sec. 1", measured="a | b", verdict=verdicts[name])
+        for name, number in counts.items()
+        for i in range(number)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ({"whole": 12, "part": 4, "none": 2}, "12 hold, 4 hold in part, 2 do not hold"),
+        ({"none": 1, "part": 1, "whole": 1}, "1 holds, 1 holds in part, 1 does not hold"),
+        ({"part": 2}, "2 hold in part"),
+        ({}, ""),
+    ],
+)
+def test_verdicts_are_counted_in_english(counts, told):
+    assert count_verdicts(claims(**counts)) == told
+
+
+def test_one_is_singular_and_all_else_plural():
+    assert [counted(n, "figure") for n in (0, 1, 2)] == ["0 figures", "1 figure", "2 figures"]
+
+
+def test_the_page_of_claims_says_how_many_hold():
+    page = claims_page(claims(whole=2, none=1), ["picture"], "Made by hand.")
+    assert "Of 3 claims: 2 hold, 1 does not hold." in page
+    assert "| none 0 | Sec. 1 | a \\| b | **does not hold** |" in page
+    assert page.endswith("![picture](picture.png)\n")
+    assert "Of 1 claim: 1 holds." in claims_page(claims(whole=1), [], "")
+    assert "No claims." in claims_page([], [], "")
