@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from xnas import ConfigError, Genotype, resume_search, search
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.search import Silence, config_from_json
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, pick_device, resolve
+from xnas.runs.tensorboard import Curves
 
 
 class Listening(Silence):
@@ -64,6 +66,7 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
         "discretization.json",
         "ledger.json",
         "checkpoints",
+        "tensorboard",
     }
     config = json.loads((out / "config.json").read_text(encoding="utf8"))
     assert config["format"] == "xnas-run"
@@ -250,3 +253,21 @@ def test_a_second_interrupt_ends_at_once():
         assert stopped()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_curves_are_written_where_tensorboard_is_installed(finished):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
+
+    out, result, _ = finished
+    events = EventAccumulator(str(out / "tensorboard"))
+    events.Reload()
+    curve = events.Scalars("experts/normal")
+    alive = [(e.rounds, e.experts_alive["normal"]) for e in result.epochs]
+    assert [(e.step, e.value) for e in curve] == alive
+
+
+def test_without_tensorboard_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with Curves(tmp_path) as curves:
+        curves.add(None)
+    assert list(tmp_path.iterdir()) == []

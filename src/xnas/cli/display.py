@@ -24,7 +24,7 @@ class SearchDisplay:
         if not quiet and self.console.is_terminal:
             self.bar = Progress(
                 TextColumn("round"),
-                BarColumn(),
+                BarColumn(bar_width=8),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[speed]}"),
                 TimeRemainingColumn(),
@@ -75,7 +75,10 @@ class SearchDisplay:
     def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
         """Print the epoch."""
         alive = sum(record.experts_alive.values())
-        self.state = f"{alive} experts, entropy {record.entropy['normal']:.2f}"
+        self.state = (
+            f"loss {record.train_loss:.2f}/{record.valid_loss:.2f} {alive} experts "
+            f"H {record.entropy['normal']:.2f} skips {100 * record.skip_share['normal']:.0f}%"
+        )
         self.say(epoch_line(record, epochs))
 
 

@@ -44,6 +44,7 @@ from xnas.runs.search_config import (
     pick_device,
     resolve,
 )
+from xnas.runs.tensorboard import Curves
 from xnas.space import SPACES, Genotype, discretize, explain
 from xnas.space.supernet import Supernet
 
@@ -230,12 +231,13 @@ def _run(
         display.warn(line)
     told: set[str] = set()
     records = [SearchEpoch.from_json(line) for line in folder.read_metrics()]
-    with stop_at_round() as stopped:
+    with stop_at_round() as stopped, Curves(folder.path) as curves:
         while engine.epoch < engine.settings.epochs:
             record = _play_epoch(prepared, folder, display, stopped)
             records.append(record)
             folder.append_metric(asdict(record))
             _save(folder, engine)
+            curves.add(record)
             display.after_epoch(record, engine.settings.epochs)
             for line in worries(record, epochs=engine.settings.epochs, told=told):
                 display.warn(line)

@@ -59,6 +59,8 @@ class Supernet(nn.Module):
         forecasters, experts = len(space.edges), len(space.operations)
         self.normal_mixture = uniform_mixture(forecasters, experts)
         self.reduction_mixture = uniform_mixture(forecasters, experts)
+        for kind in space.kinds:  # on the device, where a round needs them
+            self.register_buffer(f"{kind}_identities", _identities(space, kind), persistent=False)
 
     @property
     def mixtures(self) -> dict[str, nn.Parameter]:
@@ -113,12 +115,7 @@ class Supernet(nn.Module):
 
     def identities(self, kind: str) -> Tensor:
         """Mask (forecasters, experts) of the skip connections that pass their input on unchanged."""
-        mask = torch.zeros(len(self.space.edges), len(self.space.operations), dtype=torch.bool)
-        if IDENTITY in self.space.operations:
-            column = self.space.operations.index(IDENTITY)
-            for row, (source, _) in enumerate(self.space.edges):
-                mask[row, column] = edge_stride(CellKind(kind), source) == 1
-        return mask.to(self.normal_mixture.device)
+        return self.get_buffer(f"{kind}_identities")
 
     def stages(self, kind: str) -> tuple[int, ...]:
         """For each cell of a kind, its stage: how many reductions came before it."""
@@ -135,6 +132,15 @@ def cell_kinds(cells: int) -> tuple[CellKind, ...]:
     """Kinds in order: reduction at one third and two thirds, the others normal."""
     reductions = {cells // 3, 2 * cells // 3}
     return tuple(CellKind.REDUCTION if i in reductions else CellKind.NORMAL for i in range(cells))
+
+
+def _identities(space: SearchSpace, kind: CellKind) -> Tensor:
+    mask = torch.zeros(len(space.edges), len(space.operations), dtype=torch.bool)
+    if IDENTITY in space.operations:
+        column = space.operations.index(IDENTITY)
+        for row, (source, _) in enumerate(space.edges):
+            mask[row, column] = edge_stride(kind, source) == 1
+    return mask
 
 
 def _require(num_classes: int, in_chans: int, cells: int, channels: int) -> None:

@@ -1,0 +1,112 @@
+"""`xnas search` on the command line: from images to a cell, and one line for every error."""
+
+import json
+import re
+
+import pytest
+from PIL import Image
+
+from xnas.cli import main
+
+TINY = ["--cells", "3", "--channels", "2", "--epochs", "1", "--batch-size", "8", "--device", "cpu"]
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of class folders: dark and bright images, 12 each."""
+    for name, level in (("dark ones", 40), ("helle Bilder", 200)):
+        folder = tmp_path / "photos" / name
+        folder.mkdir(parents=True)
+        for i in range(12):
+            Image.new("RGB", (10, 10), (level + i, level, level)).save(folder / f"{i}.png")
+    return tmp_path / "photos"
+
+
+def run(capsys, *arguments):
+    try:
+        main([str(a) for a in arguments])
+        status = 0
+    except SystemExit as exit_:
+        status = exit_.code or 0
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_path, photos):
+    out = tmp_path / "run"
+    flags = TINY
+    status, told, warned = run(capsys, "search", photos, "--out", out, "--relaxation", "0.1", *flags)
+    assert status == 0, warned
+    assert "epoch   1/1" in told
+    assert "normal cell" in told
+    assert f"run folder: {out}" in told
+    assert "images are few for a search" in warned
+    following = re.search(r"next: xnas (.*)", told).group(1).split()
+    following[-1] = str(tmp_path / following[-1])
+    status, told, _ = run(capsys, *following)
+    assert status == 0
+    assert (tmp_path / "cell.svg").exists()
+    assert json.loads((out / "config.json").read_text(encoding="utf8"))["data"] == str(photos)
+
+
+def test_quiet_prints_warnings_only(capsys, tmp_path, photos):
+    flags = [*TINY, "--quiet"]
+    status, told, warned = run(capsys, "search", photos, "--out", tmp_path / "run", *flags)
+    assert (status, told) == (0, "")
+    assert all(line.startswith("warning: ") for line in warned.splitlines())
+
+
+def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
+    flags = TINY
+    _, _, warned = run(capsys, "search", photos, "--out", tmp_path / "run", *flags)
+    assert "no expert can be wiped out before the last of 1 epochs" in warned
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere",), "nowhere"),
+        (("digits", "--batch-size", "5000"), "batch of 5000, but only"),
+        (("digits", "--device", "cuda:77"), "device cuda:77 is not there"),
+        (("digits", "--device", "toaster"), "no such device: 'toaster'"),
+        (("digits", "--epochs", "0"), "epochs must be at least 1, got 0"),
+        (("digits", "--epochs", "many"), "--epochs"),
+        (("digits", "--relaxation", "3"), "relaxation must lie in (0, 1], got 3"),
+        (("digits", "--method", "magic"), "no method called 'magic'; there are: darts, xnas"),
+        (("digits", "--space", "moon"), "--space"),
+        (("digits", "--experts-lr", "fast"), "--experts-lr"),
+        (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
+        (("--resume", "nowhere"), "no run to resume in nowhere"),
+    ],
+)
+def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    status, told, err = run(capsys, "search", *arguments)
+    assert status == 2
+    assert told == ""
+    assert words in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_class_is_not_enough(capsys, tmp_path):
+    folder = tmp_path / "photos" / "cats"
+    folder.mkdir(parents=True)
+    for i in range(8):
+        Image.new("L", (10, 10), 10 * i).save(folder / f"{i}.png")
+    status, _, err = run(capsys, "search", tmp_path / "photos")
+    assert status == 2
+    assert "class" in err
+    assert err.count("\n") == 1
+
+
+FLAGS = """--out --seed --device --epochs --batch-size --data-dir --resume --method --space --faithful
+--backend --precision --experts-lr --relaxation --no-wipeout --reward-bound --accounting --skip-dropout
+--include-none --quiet"""
+
+
+def test_help_names_every_fixed_flag(capsys):
+    status, out, _ = run(capsys, "search", "--help")
+    assert status == 0
+    for flag in FLAGS.split():
+        assert flag in out, flag

@@ -1,0 +1,43 @@
+import pytest
+import torch
+
+from xnas import ConfigError
+from xnas.engine import play_round
+from xnas.report.tables import round_cost_table
+from xnas.runs.bench_search import CASES, BenchSearchConfig, keep_experts, measure_case, noise
+from xnas.runs.search import prepare
+
+TINY = BenchSearchConfig(cells=3, channels=2, batch_size=4, image_size=8, rounds=3, device="cpu")
+
+
+@pytest.mark.parametrize(("case", "left"), [("all experts", 7), ("four an edge", 4), ("one an edge", 1)])
+def test_only_the_experts_of_a_case_are_left_and_rounds_go_on(case, left):
+    search = prepare(TINY.search_config(), noise(TINY)).search
+    keep_experts(search, CASES[case])
+    search.begin_epoch()
+    play_round(search)
+    for cell in search.supernet.cells:
+        assert {len(f.experts) for f in cell.forecasters} == {left}
+    for mixture in search.mixtures.values():
+        torch.testing.assert_close(mixture.sum(-1), torch.ones(14))
+        assert (search.method.alive(mixture).sum(-1) == left).all()
+
+
+def test_a_case_is_measured_and_shown():
+    cost = measure_case("one an edge", TINY)
+    assert cost.experts == 28
+    assert cost.milliseconds > 0
+    assert 0 < cost.method_share < 1
+    table = round_cost_table([cost, cost]).splitlines()
+    assert table[0] == "CPU"
+    assert len(table) == 4
+    assert "1.00" in table[2]
+
+
+def test_bad_settings_are_named():
+    with pytest.raises(ConfigError, match="rounds must be at least 3, got 1"):
+        BenchSearchConfig(rounds=1)
+    with pytest.raises(ConfigError, match="cells must be at least 3, got 1"):
+        BenchSearchConfig(cells=1)
+    with pytest.raises(ConfigError, match="no such device: 'toaster'"):
+        BenchSearchConfig(device="toaster")
