@@ -3,7 +3,7 @@
 import torch
 
 from xnas import ImageData, SearchConfig
-from xnas.runs.search import prepare
+from xnas.runs.prepare import prepare
 
 TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu"}
 

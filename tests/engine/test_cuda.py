@@ -5,7 +5,7 @@ import torch
 from searching import stripes, tiny
 
 from xnas.engine import play_round
-from xnas.runs.search import prepare
+from xnas.runs.prepare import prepare
 
 pytestmark = [
     pytest.mark.gpu,

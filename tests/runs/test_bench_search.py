@@ -5,7 +5,7 @@ from xnas import ConfigError
 from xnas.engine import play_round
 from xnas.report.tables import round_cost_table
 from xnas.runs.bench_search import CASES, BenchSearchConfig, keep_experts, measure_case, noise
-from xnas.runs.search import prepare
+from xnas.runs.prepare import prepare
 
 TINY = BenchSearchConfig(cells=3, channels=2, batch_size=4, image_size=8, rounds=3, device="cpu")
 

@@ -21,7 +21,7 @@ from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import RoundCost
-from xnas.runs.search import prepare
+from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig, pick_device
 from xnas.space.supernet import Supernet
 

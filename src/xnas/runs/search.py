@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
-from xnas.data import BatchSource, ImageData, halves, load_data, stream_seed
-from xnas.data import rounds as rounds_per_epoch
-from xnas.data.augment import Augmentation, augmentation_for
+from xnas.data import ImageData, load_data
 from xnas.engine import (
     Search,
-    SearchSettings,
     discretization_gap,
     end_epoch,
-    impossible,
     load_checkpoint,
-    outlook,
     play_round,
     restore_search,
     save_checkpoint,
@@ -31,22 +26,16 @@ from xnas.engine import (
     worries,
 )
 from xnas.errors import ConfigError
-from xnas.methods import METHODS, Game, experts_learning_rates
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
+from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
+from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search_config import (
-    FEW_IMAGES,
-    SearchConfig,
-    parse_skip_dropout,
-    pick_device,
-    resolve,
-)
+from xnas.runs.search_config import SearchConfig, pick_device
 from xnas.runs.tensorboard import Curves
-from xnas.space import SPACES, Genotype, discretize, explain
-from xnas.space.supernet import Supernet
+from xnas.space import Genotype, discretize, explain
 
 PROBE_ROUNDS = 5
 OUTLOOK_ROUNDS = 20
@@ -82,16 +71,6 @@ class Silence:
 
     def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
         """Nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A search ready to play."""
-
-    search: Search
-    config: SearchConfig
-    game: Game
-    notes: list[str]
 
 
 def search(
@@ -137,77 +116,6 @@ def config_from_json(saved: dict[str, Any]) -> SearchConfig:
         ) from None
 
 
-def prepare(config: SearchConfig, images: ImageData) -> _Prepared:
-    """Build supernet, method and batches; every random choice from its own stream of the seed."""
-    device = pick_device(config.device)
-    train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
-    config, notes = resolve(config, examples=min(len(train_half), len(valid_half)), device=device)
-    assert config.batch_size is not None  # noqa: S101 - resolved
-    assert config.epochs is not None  # noqa: S101 - resolved
-    supernet = build_supernet(config, images).to(device)
-    rounds = rounds_per_epoch(len(valid_half), config.batch_size)
-    game = Game(
-        updates=config.epochs * rounds,
-        examples=len(valid_half),
-        epochs=config.epochs,
-        batch_size=config.batch_size,
-        replications=supernet.replications,
-        accounting=config.accounting,
-        experts_lr=config.experts_lr or "matched",
-        reward_bound=config.reward_bound,
-        relaxation=config.relaxation or 1.0,
-        wipeout=config.wipeout,
-        seed=stream_seed(config.seed, "method"),
-    )
-
-    pixels, labels = images.images.to(device), images.labels.to(device)
-
-    def source(name: str, indices: torch.Tensor, augment: Augmentation) -> BatchSource:
-        return BatchSource(
-            pixels,
-            labels,
-            indices,
-            batch_size=config.batch_size or 0,
-            augment=augment,
-            mean=images.mean,
-            std=images.std,
-            seed=config.seed,
-            name=name,
-        )
-
-    settings = SearchSettings(
-        epochs=config.epochs,
-        rounds_per_epoch=rounds,
-        accounting=config.accounting,
-        skip_dropout=parse_skip_dropout(config.skip_dropout or "0"),
-        autocast=config.precision == "bf16",
-        seed=stream_seed(config.seed, "dropout"),
-    )
-    policy = "cifar10" if config.auto_augment else None
-    engine = Search(
-        supernet,
-        METHODS[config.method](supernet.mixtures, game),
-        train=source("training", train_half, augmentation_for(images, autoaugment=policy)),
-        valid=source("validation", valid_half, augmentation_for(images)),
-        settings=settings,
-    )
-    return _Prepared(engine, config, game, notes)
-
-
-def build_supernet(config: SearchConfig, images: ImageData) -> Supernet:
-    """The supernet of a resolved configuration, with weights from the seed's own stream."""
-    space = SPACES[config.space]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream_seed(config.seed, "weights"))
-        return Supernet(
-            space.with_none() if config.include_none else space,
-            num_classes=len(images.classes),
-            in_chans=images.channels,
-            cells=config.cells or 8,
-            channels=config.channels or 16,
-        )
-
-
 def _images(config: SearchConfig, data: str | ImageData) -> tuple[ImageData, str]:
     if isinstance(data, ImageData):
         return data, data.name
@@ -217,7 +125,7 @@ def _images(config: SearchConfig, data: str | ImageData) -> tuple[ImageData, str
 
 def _run(
     folder: RunFolder,
-    prepared: _Prepared,
+    prepared: Prepared,
     images: ImageData,
     display: Display,
     *,
@@ -225,9 +133,9 @@ def _run(
 ) -> SearchResult:
     """Play all rounds that are left, and write down what was found."""
     engine = prepared.search
-    for line in _introduction(prepared, images, resumed=resumed):
+    for line in introduction(prepared, images, resumed=resumed):
         display.say(line)
-    for line in _cautions(prepared, images):
+    for line in cautions(prepared, images):
         display.warn(line)
     told: set[str] = set()
     records = [SearchEpoch.from_json(line) for line in folder.read_metrics()]
@@ -246,7 +154,7 @@ def _run(
 
 
 def _play_epoch(
-    prepared: _Prepared, folder: RunFolder, display: Display, stopped: Callable[[], bool]
+    prepared: Prepared, folder: RunFolder, display: Display, stopped: Callable[[], bool]
 ) -> SearchEpoch:
     engine, config = prepared.search, prepared.config
     device = engine.train_batch[0].device
@@ -266,9 +174,11 @@ def _play_epoch(
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
             _synchronize(device)
-            display.say(_estimate(engine, time.perf_counter() - started, device))
+            display.say(estimate(engine, time.perf_counter() - started, device))
         if engine.rounds == OUTLOOK_ROUNDS:
-            _tell_outlook(prepared, display)
+            line = forecast(prepared)
+            if line:
+                display.say(line)
         if stopped():
             _save(folder, engine)
             raise Interrupted(
@@ -287,72 +197,12 @@ def _synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def _introduction(prepared: _Prepared, images: ImageData, *, resumed: bool) -> list[str]:
-    engine, game, config = prepared.search, prepared.game, prepared.config
-    lines = [f"{images.name}: {images.note}"] if images.note else []
-    lines += [f"chosen: {note}" for note in prepared.notes]
-    weights = sum(p.numel() for p in engine.weights)
-    lines.append(
-        f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
-        f"{game.updates} rounds on {engine.train_batch[0].device}"
-    )
-    if isinstance(engine.method, ExpertsOptimizer):
-        for kind, mixture in engine.mixtures.items():
-            rates = experts_learning_rates(mixture.shape[1], kind, game)
-            told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
-            lines.append(f"learning rate of the {kind} mixture: {told}; used: {config.experts_lr}")
-    if resumed:
-        lines.append(f"going on after round {engine.rounds}")
-    return lines
-
-
-def _cautions(prepared: _Prepared, images: ImageData) -> list[str]:
-    config, found = prepared.config, []
-    if len(images.labels) < FEW_IMAGES:
-        found.append(
-            f"{len(images.labels)} images are few for a search; a fine-tuned pretrained model will "
-            "probably serve better"
-        )
-    if isinstance(prepared.search.method, ExpertsOptimizer):
-        line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
-        found += [line] if line else []
-    if config.auto_augment:
-        found.append("AutoAugment's policy was learned with labels of CIFAR-10")
-    return found
-
-
-def _estimate(engine: Search, seconds: float, device: torch.device) -> str:
-    """Time and memory, from the first rounds; the very first is slow, so this errs on the long side."""
-    left = engine.settings.epochs * engine.settings.rounds_per_epoch - engine.rounds
-    memory = memory_in_use(device) / 2**20
-    total = seconds / engine.rounds * left
-    return f"estimate: {duration(total)} for {left} more rounds, {memory:,.0f} MiB of memory"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person would say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _tell_outlook(prepared: _Prepared, display: Display) -> None:
-    if isinstance(prepared.search.method, ExpertsOptimizer) and prepared.config.wipeout:
-        found = outlook(
-            prepared.search,
-            reward_bound=prepared.game.reward_bound,
-            relaxation=prepared.game.relaxation,
-        )
-        if found:
-            display.say(found.line())
-
-
 def _save(folder: RunFolder, engine: Search) -> None:
     state = search_state(engine) | {"metrics_length": folder.metrics_length()}
     save_checkpoint(folder.checkpoint, state)
 
 
-def _require_whole(prepared: _Prepared) -> None:
+def _require_whole(prepared: Prepared) -> None:
     """Every round of the horizon was played, or nothing was left to learn."""
     engine, game = prepared.search, prepared.game
     if isinstance(engine.method, ExpertsOptimizer):
@@ -366,7 +216,7 @@ def _require_whole(prepared: _Prepared) -> None:
                 )
 
 
-def _conclude(folder: RunFolder, prepared: _Prepared, records: list[SearchEpoch]) -> SearchResult:
+def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch]) -> SearchResult:
     """Discretise, and write the genotype last: its presence says that the run is finished."""
     engine = prepared.search
     method = engine.method

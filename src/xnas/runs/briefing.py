@@ -1,0 +1,76 @@
+"""What a search says before and while it runs: what was chosen, what it will cost, what to expect."""
+
+from __future__ import annotations
+
+import torch
+
+from xnas.data import ImageData
+from xnas.engine import Search, impossible, outlook
+from xnas.methods import experts_learning_rates
+from xnas.optim import ExpertsOptimizer
+from xnas.runs.memory import memory_in_use
+from xnas.runs.prepare import Prepared
+from xnas.runs.search_config import FEW_IMAGES
+
+
+def introduction(prepared: Prepared, images: ImageData, *, resumed: bool) -> list[str]:
+    """What was chosen, and how large the search is."""
+    engine, game, config = prepared.search, prepared.game, prepared.config
+    lines = [f"{images.name}: {images.note}"] if images.note else []
+    lines += [f"chosen: {note}" for note in prepared.notes]
+    weights = sum(p.numel() for p in engine.weights)
+    lines.append(
+        f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
+        f"{game.updates} rounds on {engine.train_batch[0].device}"
+    )
+    if isinstance(engine.method, ExpertsOptimizer):
+        for kind, mixture in engine.mixtures.items():
+            rates = experts_learning_rates(mixture.shape[1], kind, game)
+            told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
+            lines.append(f"learning rate of the {kind} mixture: {told}; used: {config.experts_lr}")
+    if resumed:
+        lines.append(f"going on after round {engine.rounds}")
+    return lines
+
+
+def cautions(prepared: Prepared, images: ImageData) -> list[str]:
+    """What to think of before it starts."""
+    config, found = prepared.config, []
+    if len(images.labels) < FEW_IMAGES:
+        found.append(
+            f"{len(images.labels)} images are few for a search; a fine-tuned pretrained model will "
+            "probably serve better"
+        )
+    if isinstance(prepared.search.method, ExpertsOptimizer):
+        line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
+        found += [line] if line else []
+    if config.auto_augment:
+        found.append("AutoAugment's policy was learned with labels of CIFAR-10")
+    return found
+
+
+def estimate(engine: Search, seconds: float, device: torch.device) -> str:
+    """Time and memory, from the first rounds; the very first is slow, so this errs on the long side."""
+    left = engine.settings.epochs * engine.settings.rounds_per_epoch - engine.rounds
+    memory = memory_in_use(device) / 2**20
+    total = seconds / engine.rounds * left
+    return f"estimate: {duration(total)} for {left} more rounds, {memory:,.0f} MiB of memory"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person would say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def forecast(prepared: Prepared) -> str | None:
+    """When to expect wipeouts, from the rounds played so far; None for methods that have none."""
+    if not isinstance(prepared.search.method, ExpertsOptimizer) or not prepared.config.wipeout:
+        return None
+    found = outlook(
+        prepared.search,
+        reward_bound=prepared.game.reward_bound,
+        relaxation=prepared.game.relaxation,
+    )
+    return found.line() if found else None

@@ -1,0 +1,100 @@
+"""Settings and images made into a search that is ready for its first round.
+
+Every random choice comes from a named stream of the seed, so that changing one moves no other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from xnas.data import BatchSource, ImageData, halves, stream_seed
+from xnas.data import rounds as rounds_per_epoch
+from xnas.data.augment import Augmentation, augmentation_for
+from xnas.engine import Search, SearchSettings
+from xnas.methods import METHODS, Game
+from xnas.runs.search_config import SearchConfig, parse_skip_dropout, pick_device, resolve
+from xnas.space import SPACES
+from xnas.space.supernet import Supernet
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A search ready to play."""
+
+    search: Search
+    config: SearchConfig
+    game: Game
+    notes: list[str]
+
+
+def prepare(config: SearchConfig, images: ImageData) -> Prepared:
+    """Build supernet, method and batches; every random choice from its own stream of the seed."""
+    device = pick_device(config.device)
+    train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
+    config, notes = resolve(config, examples=min(len(train_half), len(valid_half)), device=device)
+    assert config.batch_size is not None  # noqa: S101 - resolved
+    assert config.epochs is not None  # noqa: S101 - resolved
+    supernet = build_supernet(config, images).to(device)
+    rounds = rounds_per_epoch(len(valid_half), config.batch_size)
+    game = Game(
+        updates=config.epochs * rounds,
+        examples=len(valid_half),
+        epochs=config.epochs,
+        batch_size=config.batch_size,
+        replications=supernet.replications,
+        accounting=config.accounting,
+        experts_lr=config.experts_lr or "matched",
+        reward_bound=config.reward_bound,
+        relaxation=config.relaxation or 1.0,
+        wipeout=config.wipeout,
+        seed=stream_seed(config.seed, "method"),
+    )
+
+    pixels, labels = images.images.to(device), images.labels.to(device)
+
+    def source(name: str, indices: torch.Tensor, augment: Augmentation) -> BatchSource:
+        return BatchSource(
+            pixels,
+            labels,
+            indices,
+            batch_size=config.batch_size or 0,
+            augment=augment,
+            mean=images.mean,
+            std=images.std,
+            seed=config.seed,
+            name=name,
+        )
+
+    settings = SearchSettings(
+        epochs=config.epochs,
+        rounds_per_epoch=rounds,
+        accounting=config.accounting,
+        skip_dropout=parse_skip_dropout(config.skip_dropout or "0"),
+        autocast=config.precision == "bf16",
+        seed=stream_seed(config.seed, "dropout"),
+    )
+    policy = "cifar10" if config.auto_augment else None
+    engine = Search(
+        supernet,
+        METHODS[config.method](supernet.mixtures, game),
+        train=source("training", train_half, augmentation_for(images, autoaugment=policy)),
+        valid=source("validation", valid_half, augmentation_for(images)),
+        settings=settings,
+    )
+    return Prepared(engine, config, game, notes)
+
+
+def build_supernet(config: SearchConfig, images: ImageData) -> Supernet:
+    """The supernet of a resolved configuration, with weights from the seed's own stream."""
+    space = SPACES[config.space]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stream_seed(config.seed, "weights"))
+        return Supernet(
+            space.with_none() if config.include_none else space,
+            num_classes=len(images.classes),
+            in_chans=images.channels,
+            cells=config.cells or 8,
+            channels=config.channels or 16,
+        )
