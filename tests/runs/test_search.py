@@ -11,10 +11,14 @@ import torch
 from searching import stripes, tiny
 
 from xnas import ConfigError, Genotype, resume_search, search
+from xnas.methods import METHODS
+from xnas.methods import xnas as xnas_method
+from xnas.nn.operations import OPERATIONS
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.search import Silence, config_from_json
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, pick_device, resolve
 from xnas.runs.tensorboard import Curves
+from xnas.space import SPACES, SearchSpace
 
 
 class Listening(Silence):
@@ -271,3 +275,32 @@ def test_without_tensorboard_nothing_is_written(tmp_path, monkeypatch):
     with Curves(tmp_path) as curves:
         curves.add(None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_registered_space_and_method_of_one_s_own_are_searched_by_name(tmp_path):
+    operations = ("skip_connect", "sep_conv_3x3", "test_negative")
+    OPERATIONS.add("test_negative", lambda _channels, stride, _norm: Negative(stride))
+    SPACES.add("test_space", SearchSpace("test_space", operations, nodes=2))
+    METHODS.add("test_method", xnas_method)
+    try:
+        config = tiny(out=tmp_path / "own", epochs=1, space="test_space", method="test_method")
+        result = search(config, stripes())
+        genotype = Genotype.load(tmp_path / "own" / "genotype.json")
+    finally:
+        for registry, name in (
+            (OPERATIONS, "test_negative"),
+            (SPACES, "test_space"),
+            (METHODS, "test_method"),
+        ):
+            del registry._entries[name]
+    assert len(genotype.normal.nodes) == 2
+    assert result.ledgers["normal"].forecasters == 5
+
+
+class Negative(torch.nn.Module):
+    def __init__(self, stride):
+        super().__init__()
+        self.stride = stride
+
+    def forward(self, x):
+        return -x[:, :, :: self.stride, :: self.stride]

@@ -11,6 +11,7 @@ import torch
 
 from xnas.errors import ConfigError
 from xnas.methods import METHODS
+from xnas.space import SPACES
 
 LEAST_ROUNDS = 1000
 ROUNDS_PER_EPOCH = 20
@@ -42,8 +43,8 @@ class SearchConfig:
     """Where datasets are looked for; also XNAS_DATA."""
     method: str = "xnas"
     """How mixtures learn: xnas or darts (first order, by its own protocol)."""
-    space: Literal["darts"] = "darts"
-    """What may be found."""
+    space: str = "darts"
+    """What may be found: darts, or a space that your code has registered."""
     faithful: bool = False
     """The paper's protocol as printed: its learning rates, AutoAugment on the training half, relaxation
     1, no guard against collapse."""
@@ -89,6 +90,7 @@ class SearchConfig:
         if not 0 < self.reward_bound < math.inf:
             raise ConfigError(f"reward-bound must be a positive number, got {self.reward_bound}")
         METHODS[self.method]
+        SPACES[self.space]
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
