@@ -77,6 +77,7 @@ def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
         (("digits", "--experts-lr", "fast"), "--experts-lr"),
         (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
         (("--resume", "nowhere"), "no run to resume in nowhere"),
+        (("--resume", "nowhere", "--epochs", "7"), "--resume goes on with the settings of the run"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):

@@ -8,7 +8,7 @@ from searching import engine, stripes
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from xnas import ConfigError, ExpertsOptimizer, Forecaster, uniform_mixture
+from xnas import ConfigError, ExpertsOptimizer, Forecaster, RoundError, uniform_mixture
 from xnas.data import BatchSource, halves
 from xnas.engine import Search, SearchSettings, end_epoch, play_round
 from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
@@ -232,3 +232,22 @@ def test_the_game_of_a_search_counts_rounds_exactly():
     search = engine()
     assert search.settings.rounds_per_epoch == 5
     assert search.method.ledger(search.mixtures["normal"]).horizon == 15
+
+
+def test_frozen_weights_are_left_alone():
+    search = own_search()
+    search.supernet.head.requires_grad_(requires_grad=False)
+    frozen = Search(
+        search.supernet, search.method, train=search.train, valid=search.valid, settings=search.settings
+    )
+    before = search.supernet.head.weight.clone()
+    frozen.begin_epoch()
+    play_round(frozen)
+    assert torch.equal(search.supernet.head.weight, before)
+
+
+def test_an_epoch_without_rounds_cannot_be_closed():
+    search = own_search()
+    search.begin_epoch()
+    with pytest.raises(RoundError, match="no round was played in this epoch"):
+        end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import torch
 from searching import stripes, tiny
 
 from xnas import ConfigError, Genotype, resume_search, search
+from xnas.engine import save_checkpoint
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
 from xnas.runs.interrupt import Interrupted, stop_at_round
+from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, config_from_json
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, pick_device, resolve
 from xnas.runs.tensorboard import Curves
@@ -105,7 +109,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
     config = tiny(relaxation=0.02, method=method, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
     path = tmp_path / "parts"
-    with pytest.raises(Interrupted, match="stopped after round 4; go on with: xnas search --resume"):
+    with pytest.raises(Interrupted, match="stopped after round 4; go on with: xnas"):
         search(SearchConfig(**_fields(config, out=path)), stripes(), display=Listening(stop_after=4))
     with pytest.raises(Interrupted, match="stopped after round 7"):
         resume_search(path, data=stripes(), display=Listening(stop_after=7))
@@ -119,6 +123,109 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
     ]
     for name, value in saved[0]["supernet"].items():
         assert torch.equal(value, saved[1]["supernet"][name]), name
+
+
+@pytest.mark.parametrize("stop", [5, 9, 10])
+def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, stop):
+    config = tiny(relaxation=0.02, epochs=2)
+    whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
+    path, display = tmp_path / "parts", Listening(stop_after=stop)
+    if stop == 10:  # nothing is left to stop
+        parts = search(SearchConfig(**_fields(config, out=path)), stripes(), display=display)
+    else:
+        with pytest.raises(Interrupted, match=f"stopped after round {stop}"):
+            search(SearchConfig(**_fields(config, out=path)), stripes(), display=display)
+        parts = resume_search(path, data=stripes())
+    assert parts.ledgers == whole.ledgers
+    assert metrics(path) == metrics(tmp_path / "whole")
+
+
+def test_other_images_are_not_resumed_on(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(Interrupted, match=r"go on with: xnas.resume_search\(.*data=...\)"):
+        search(tiny(out=path), stripes(), display=Listening(stop_after=2))
+    with pytest.raises(ConfigError, match="was given its images as ImageData; go on with"):
+        resume_search(path)
+    with pytest.raises(ConfigError, match=r"the images are not those that the search in .* began with"):
+        resume_search(path, data=stripes(seed=1))
+
+
+def test_a_folder_is_held_by_one_process_at_a_time(finished):
+    out, _, _ = finished
+    folder = RunFolder.open(out)
+    with folder.locked():
+        other = "import sys; from pathlib import Path; from xnas.runs.run_folder import RunFolder\n"
+        other += "with RunFolder.open(Path(sys.argv[1])).locked(): pass"
+        done = subprocess.run(
+            [sys.executable, "-c", other, str(out)], capture_output=True, text=True, check=False
+        )
+    assert "another process is running in" in done.stderr
+    with folder.locked():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda p: (p / "config.json").write_text("[]"), "is damaged: it holds no settings"),
+        (lambda p: (p / "config.json").write_text("{"), "cannot read .*config.json"),
+        (lambda p: _edit(p, lambda c: c.pop("config")), "is damaged: settings or data are missing"),
+        (
+            lambda p: _edit(p, lambda c: c["config"].update(experts_lr="x")),
+            "experts-lr must be paper, matched",
+        ),
+        (lambda p: _edit(p, lambda c: c.update(version=9)), "not a run folder that this version"),
+        (lambda p: _edit(p, lambda c: c.update(kind="training")), "holds a training, not a search"),
+        (
+            lambda p: (p / "metrics.jsonl").write_text(""),
+            "is shorter than when its checkpoint was written",
+        ),
+        (lambda p: _damage(p, "tally"), "the checkpoint does not fit this search"),
+    ],
+)
+def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped_run):
+    copy = tmp_path / "copy"
+    shutil.copytree(stopped_run, copy)
+    spoil(copy)
+    with pytest.raises(ConfigError, match=words) as caught:
+        resume_search(copy, data=stripes())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stopped") / "run"
+    with pytest.raises(Interrupted):
+        search(tiny(out=path), stripes(), display=Listening(stop_after=6))
+    return path
+
+
+def _edit(folder, change):
+    saved = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    change(saved)
+    (folder / "config.json").write_text(json.dumps(saved), encoding="utf8")
+
+
+def _damage(folder, key):
+    path = folder / "checkpoints" / "last.pt"
+    state = torch.load(path, weights_only=True)
+    del state[key]
+    torch.save(state, path)
+
+
+def test_a_disk_that_is_full_is_told_and_the_old_checkpoint_stays(tmp_path, monkeypatch):
+    path = tmp_path / "last.pt"
+    save_checkpoint(path, {"a": 1})
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("torch.save", full)
+    with pytest.raises(ConfigError, match=r"cannot write the checkpoint .*No space left.*; make room"):
+        save_checkpoint(path, {"a": 2})
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["last.pt"]
 
 
 def _fields(config, **changes):
@@ -172,6 +279,11 @@ def test_faithful_switches_every_guard_off():
     assert (paper.epochs, paper.batch_size, paper.cells, paper.channels) == (50, 96, 8, 16)
 
 
+def test_strings_and_numbers_are_taken_where_they_are_natural():
+    config = SearchConfig(out="somewhere", skip_dropout=0.5)
+    assert (config.out, config.skip_dropout) == (Path("somewhere"), "0.5")
+
+
 def test_skip_dropout_is_read_as_a_number_or_a_fall():
     assert parse_skip_dropout("0.5") == (0.5, 0.5)
     assert parse_skip_dropout("0.6:0") == (0.6, 0.0)
@@ -194,6 +306,14 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"skip_dropout": "often"}, r"skip-dropout must be a number in \[0, 1\) .* got 'often'"),
         ({"skip_dropout": "1"}, "skip-dropout must be a number"),
         ({"skip_dropout": "0.1:0.2:0.3"}, "skip-dropout must be a number"),
+        ({"experts_lr": "fast"}, "experts-lr must be paper, matched or a number or None, got 'fast'"),
+        ({"accounting": "often"}, "accounting must be update, sample, got 'often'"),
+        ({"precision": "fp99"}, "precision must be fp32, bf16, got 'fp99'"),
+        ({"epochs": 2.5}, "epochs must be a whole number or None, got 2.5"),
+        ({"epochs": True}, "epochs must be a whole number or None, got True"),
+        ({"wipeout": "no"}, "wipeout must be bool, got 'no'"),
+        ({"weights_lr": 0.0}, "weights-lr must be a positive number, got 0.0"),
+        ({"reward_bound": 1e308}, r"reward-bound must be a positive number, got 1e\+308"),
         ({"accounting": "sample", "method": "darts"}, "accounting sample belongs to the method xnas"),
     ],
 )

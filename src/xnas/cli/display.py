@@ -96,5 +96,8 @@ def epoch_line(record: SearchEpoch, epochs: int) -> str:
     )
     if record.gap is not None:
         g = record.gap
-        line += f"  gap {100 * g.mixture:.1f} > {100 * g.experts:.1f} > {100 * g.cell:.1f} %"
+        line += (
+            f"  gap: mixture {100 * g.mixture:.1f}, experts {100 * g.experts:.1f}, "
+            f"cell {100 * g.cell:.1f} %"
+        )
     return line

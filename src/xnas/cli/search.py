@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from xnas.cli.display import SearchDisplay
 from xnas.cli.show import show_genotype
+from xnas.errors import ConfigError
 from xnas.records import SearchResult
 from xnas.runs import search as job
 from xnas.runs.search_config import SearchConfig
@@ -35,6 +38,8 @@ def search(
     """
     with SearchDisplay(quiet=config.quiet) as display:
         if resume is not None:
+            if replace(config, quiet=False) != DEFAULTS:
+                raise ConfigError("--resume goes on with the settings of the run; leave the others out")
             result = job.resume_search(resume, display=display)
         else:
             result = job.search(config, data, display=display)
@@ -49,7 +54,8 @@ def farewell(result: SearchResult) -> str:
     lines += [saved] if saved else []
     lines += [
         f"run folder: {result.out} (genotype.json, discretization.json, metrics.jsonl, checkpoints/)",
-        f"next: xnas show {result.out} --svg cell.svg",
+        "the cell is the result: a network built from it is trained from scratch",
+        f"next: xnas show {quote(result.out)} --svg cell.svg",
     ]
     return "\n".join(lines)
 
@@ -59,11 +65,14 @@ def _saving(result: SearchResult) -> str:
     leavings = [e for e in result.epochs if e.deleted]
     if not leavings:
         return ""
-    first, last = result.epochs[0], result.epochs[-1]
+    first, last = leavings[0], result.epochs[-1]
+    if first is last:
+        return ""
     ratio = first.cost.seconds_per_round / last.cost.seconds_per_round
     gone = sum(len(e.deleted) for e in leavings)
+    weights = result.epochs[-2].weights_alive / result.epochs[0].weights_alive
     return (
-        f"{gone} experts were deleted, first after epoch {leavings[0].epoch} of {len(result.epochs)}; "
-        f"the last epoch's rounds were {ratio:.1f} times as fast as the first's, with "
-        f"{100 * last.weights_alive / first.weights_alive:.0f} % of the first's weights"
+        f"{gone} experts were deleted, first after epoch {first.epoch} of {len(result.epochs)}; the "
+        f"last epoch's rounds, with {100 * weights:.0f} % of the weights, were {ratio:.1f} times as "
+        f"fast as those of epoch {first.epoch}"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import torch
 from torch import Tensor
@@ -56,6 +57,15 @@ class ImageData:
             object.__setattr__(self, "mean", mean)
             object.__setattr__(self, "std", std)
         _require_statistics(self)
+
+    def fingerprint(self) -> str:
+        """A hash of the training images, their labels and classes: what a search must find again."""
+        digest = blake2b(digest_size=16)
+        for part in (self.images.cpu().contiguous().numpy(), self.labels.cpu().contiguous().numpy()):
+            digest.update(f"{part.dtype} {part.shape} ".encode())
+            digest.update(part.tobytes())
+        digest.update("\0".join(self.classes).encode("utf8", errors="surrogateescape"))
+        return digest.hexdigest()
 
     @property
     def channels(self) -> int:

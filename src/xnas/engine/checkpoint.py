@@ -42,6 +42,15 @@ def search_state(search: Search) -> dict[str, Any]:
 def restore_search(search: Search, state: dict[str, Any]) -> None:
     """Bring a search that was just built to the state of a checkpoint."""
     require_version(state)
+    try:
+        _restore(search, state)
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"the checkpoint does not fit this search ({_brief(error)}); it is damaged, or of another"
+        ) from error
+
+
+def _restore(search: Search, state: dict[str, Any]) -> None:
     remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
     search.supernet.load_state_dict(state["supernet"])
     search.method.load_state_dict(state["method"])
@@ -69,13 +78,20 @@ def require_version(state: object) -> None:
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write beside the file, flush, rename: the old one or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".tmp")
-    with scratch.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with scratch.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
+        scratch.unlink(missing_ok=True)
+        raise ConfigError(
+            f"cannot write the checkpoint {path} ({_brief(error)}); make room, and go on with --resume "
+            "from the one before"
+        ) from error
 
 
 def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
@@ -84,6 +100,12 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
         state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:
         raise ConfigError(
-            f"cannot read the checkpoint {path}: {type(error).__name__}; it may be damaged"
+            f"cannot read the checkpoint {path}: {type(error).__name__}; it may be damaged: delete it "
+            "to begin again"
         ) from error
     return state
+
+
+def _brief(error: Exception) -> str:
+    """An error in a few words of one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"

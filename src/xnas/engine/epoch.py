@@ -17,6 +17,8 @@ from xnas.theory import normalized_entropy
 
 def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | None) -> SearchEpoch:
     """Check the numbers, delete who was wiped out, and close the epoch."""
+    if search.round_in_epoch == 0:
+        raise RoundError("no round was played in this epoch; call begin_epoch and play_round first")
     search.method.check()
     train, valid = search.tally.train.tolist(), search.tally.valid.tolist()
     _require_finite(search, train[0], valid[0])
@@ -148,6 +150,6 @@ def _require_finite(search: Search, train: float, valid: float) -> None:
     for name, value in (("training", train), ("validation", valid)):
         if not math.isfinite(value):
             raise RoundError(
-                f"the {name} loss of epoch {search.epoch + 1} is {value}; lower the learning rate of "
-                "the weights, and look at the images and labels"
+                f"the {name} loss of epoch {search.epoch + 1} is {value}; lower --weights-lr, and "
+                "look at the images and labels"
             )

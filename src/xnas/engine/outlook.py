@@ -82,7 +82,7 @@ def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:
     if record.skip_share.get("normal", 0.0) > SKIPS_TAKE_OVER:
         found["skips"] = (
             f"skip connections lead {100 * record.skip_share['normal']:.0f} % of the normal cell's "
-            "edges: the search may be collapsing; --skip-dropout 0.5 (or higher) is the guard against it"
+            "edges: the search may be collapsing; a higher --skip-dropout is the guard against it"
         )
     lowest = min(record.entropy.values())
     if lowest < DECIDED_TOO_EARLY and record.epoch <= EARLY * epochs:

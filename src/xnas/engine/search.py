@@ -113,7 +113,8 @@ class Search:
         self.train, self.valid = train, valid
         self.mixtures: Mapping[str, nn.Parameter] = supernet.mixtures  # type: ignore[assignment]
         weights, _ = split_parameters(supernet)
-        self.weights = [p for p in weights if all(p is not m for m in self.mixtures.values())]
+        mixtures = {id(m) for m in self.mixtures.values()}
+        self.weights = [p for p in weights if p.requires_grad and id(p) not in mixtures]
         self.weight_optimizer = torch.optim.SGD(
             self.weights,
             lr=settings.learning_rate,

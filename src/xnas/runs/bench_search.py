@@ -7,11 +7,11 @@ does not care what it sees. Times of one machine compare only within one run, so
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -21,6 +21,7 @@ from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import RoundCost
+from xnas.runs.memory import peak_of_process
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig, pick_device
 from xnas.space.supernet import Supernet
@@ -49,8 +50,8 @@ class BenchSearchConfig:
     """Timed rounds of each case, after two to warm up."""
     device: str = "auto"
     """auto, cpu, cuda or cuda:NUMBER."""
-    precision: str = "fp32"
-    """fp32 or bf16."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Of the computation."""
 
     def __post_init__(self) -> None:
         if self.rounds < 3:
@@ -66,7 +67,7 @@ class BenchSearchConfig:
             batch_size=self.batch_size,
             epochs=1000,
             device=self.device,
-            precision="bf16" if self.precision == "bf16" else "fp32",
+            precision=self.precision,
         )
 
 
@@ -82,7 +83,7 @@ def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
 
 def measure_case(case: str, config: BenchSearchConfig) -> RoundCost:
     """Build a search, leave only the case's experts, and time rounds. Runs in its own process."""
-    before = _peak()
+    before = peak_of_process()
     search = prepare(config.search_config(), noise(config)).search
     keep_experts(search, CASES[case])
     search.begin_epoch()
@@ -102,7 +103,7 @@ def measure_case(case: str, config: BenchSearchConfig) -> RoundCost:
         weights=sum(p.numel() for p in search.weights),
         milliseconds=middle,
         spread=high - low,
-        memory_bytes=torch.cuda.max_memory_allocated(device) if cuda else _peak() - before,
+        memory_bytes=torch.cuda.max_memory_allocated(device) if cuda else peak_of_process() - before,
         method_share=statistics.median(steps) / middle,
     )
 
@@ -143,7 +144,3 @@ def _timed(call: Callable[[], None], device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return 1000 * (time.perf_counter() - started)
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

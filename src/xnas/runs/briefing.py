@@ -44,17 +44,33 @@ def cautions(prepared: Prepared, images: ImageData) -> list[str]:
     if isinstance(prepared.search.method, ExpertsOptimizer):
         line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
         found += [line] if line else []
+    if config.faithful:
+        guards = {
+            "relaxation": (f"{config.relaxation:g}", "1"),
+            "skip-dropout": (config.skip_dropout, "0"),
+            "experts-lr": (str(config.experts_lr), "paper"),
+            "auto-augment": (str(config.auto_augment), "True"),
+        }
+        changed = [f"{name} {value}" for name, (value, papers) in guards.items() if value != papers]
+        if changed:
+            found.append(f"faithful to the paper except for {', '.join(changed)}")
+    if not isinstance(prepared.search.method, ExpertsOptimizer) and (
+        (config.relaxation, config.reward_bound, config.wipeout) != (1.0, 1.0, True)
+        or isinstance(config.experts_lr, float)
+    ):
+        found.append(
+            f"the method {config.method} has no relaxation, wipeout, reward-bound or experts-lr to set"
+        )
     if config.auto_augment:
         found.append("AutoAugment's policy was learned with labels of CIFAR-10")
     return found
 
 
-def estimate(engine: Search, seconds: float, device: torch.device) -> str:
-    """Time and memory, from the first rounds; the very first is slow, so this errs on the long side."""
+def estimate(engine: Search, a_round: float, device: torch.device) -> str:
+    """Time and memory, from seconds a round so far; the first are slow: it errs on the long side."""
     left = engine.settings.epochs * engine.settings.rounds_per_epoch - engine.rounds
     memory = memory_in_use(device) / 2**20
-    total = seconds / engine.rounds * left
-    return f"estimate: {duration(total)} for {left} more rounds, {memory:,.0f} MiB of memory"
+    return f"estimate: {duration(a_round * left)} for {left} more rounds, {memory:,.0f} MiB of memory"
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from pathlib import Path
 
 import torch
@@ -16,7 +17,13 @@ def memory_in_use(device: torch.device) -> int:
     pages = Path("/proc/self/statm")
     if pages.exists():
         return int(pages.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return peak_of_process()
+
+
+def peak_of_process() -> int:
+    """Bytes that this process held at most. Linux counts them in KiB, macOS one by one."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def reset_peak(device: torch.device) -> None:

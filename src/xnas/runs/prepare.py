@@ -72,6 +72,7 @@ def prepare(config: SearchConfig, images: ImageData) -> Prepared:
         rounds_per_epoch=rounds,
         accounting=config.accounting,
         skip_dropout=parse_skip_dropout(config.skip_dropout or "0"),
+        learning_rate=config.weights_lr,
         autocast=config.precision == "bf16",
         seed=stream_seed(config.seed, "dropout"),
     )

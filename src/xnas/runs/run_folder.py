@@ -6,9 +6,12 @@ resuming cuts the file back to the length that the checkpoint remembers.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
@@ -22,32 +25,40 @@ FORMAT, VERSION = "xnas-run", 1
 
 
 class RunFolder:
-    """The files of one run."""
+    """The files of one run; `data` is None where images were handed over in memory."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, data: str | None) -> None:
+        self.path, self.data = path, data
 
     @classmethod
-    def create(cls, path: Path) -> RunFolder:
+    def create(cls, path: Path, data: str | None) -> RunFolder:
         """A new folder, or one that is there and empty."""
-        try:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.is_file():
+            raise ConfigError(f"{path} is a file; choose a folder with --out")
+        with _told_as(path):
+            if path.exists() and any(path.iterdir()):
                 raise ConfigError(
                     f"{path} is not empty; choose another --out, or go on with --resume {path}"
                 )
             path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"cannot write to {path}: {error.strerror}; choose another folder with --out"
-            ) from error
-        return cls(path)
+        return cls(path, data)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
         if not (path / "config.json").is_file():
             raise ConfigError(f"no run to resume in {path}: config.json is not there")
-        return cls(path)
+        return cls(path, _read_json(path / "config.json").get("data"))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder: another process that wants it is refused."""
+        with (self.path / "config.json").open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(f"another process is running in {self.path}; wait for it") from None
+            yield
 
     @staticmethod
     def next_free(kind: str, data: str) -> Path:
@@ -65,7 +76,7 @@ class RunFolder:
         """One JSON object a line."""
         return self.path / "metrics.jsonl"
 
-    def write_config(self, kind: str, data: str, config: Any) -> None:  # noqa: ANN401 - any dataclass
+    def write_config(self, kind: str, fingerprint: str, config: Any) -> None:  # noqa: ANN401 - a dataclass
         """The resolved settings, with what they were resolved on."""
         self.write_json(
             "config.json",
@@ -73,7 +84,8 @@ class RunFolder:
                 "format": FORMAT,
                 "version": VERSION,
                 "kind": kind,
-                "data": data,
+                "data": self.data,
+                "data_fingerprint": fingerprint,
                 "config": asdict(config),
                 "made_with": {
                     "torch": torch.__version__,
@@ -83,38 +95,35 @@ class RunFolder:
         )
 
     def read_config(self, kind: str) -> tuple[str, dict[str, Any]]:
-        """Data and settings of a run of that kind."""
-        try:
-            saved = json.loads((self.path / "config.json").read_text(encoding="utf8"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read {self.path / 'config.json'}: {error}") from error
-        if not isinstance(saved, dict) or (saved.get("format"), saved.get("version")) != (
-            FORMAT,
-            VERSION,
-        ):
+        """Fingerprint of the data and settings of a run of that kind."""
+        saved = _read_json(self.path / "config.json")
+        if (saved.get("format"), saved.get("version")) != (FORMAT, VERSION):
             raise ConfigError(f"{self.path} is not a run folder that this version of xnas reads")
         if saved.get("kind") != kind:
             raise ConfigError(f"{self.path} holds a {saved.get('kind')}, not a {kind}")
-        return saved["data"], saved["config"]
+        fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
+        if not isinstance(fingerprint, str) or not isinstance(config, dict):
+            raise ConfigError(f"{self.path / 'config.json'} is damaged: settings or data are missing")
+        return fingerprint, config
 
     def write_json(self, name: str, value: object) -> None:
         """Write a file whole or not at all."""
-        text = json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
-        self.write_text(name, text)
+        self.write_text(name, json.dumps(value, indent=1, default=str) + "\n")
 
     def write_text(self, name: str, text: str) -> None:
         """Write beside the file, flush, rename."""
         scratch = self.path / f".{name}.tmp"
-        with scratch.open("w", encoding="utf8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(self.path / name)
+        with _told_as(self.path):
+            with scratch.open("w", encoding="utf8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.replace(self.path / name)
 
     def append_metric(self, value: object) -> None:
         """Append one whole line."""
-        line = json.dumps(value, ensure_ascii=False) + "\n"
-        with self.metrics.open("a", encoding="utf8") as file:
+        line = json.dumps(value) + "\n"
+        with _told_as(self.path), self.metrics.open("a", encoding="utf8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -131,6 +140,32 @@ class RunFolder:
 
     def cut_metrics(self, length: int) -> None:
         """Drop lines that were written after a checkpoint."""
+        if self.metrics_length() < length:
+            raise ConfigError(
+                f"{self.metrics} is shorter than when its checkpoint was written; restore it, or delete "
+                f"{self.checkpoint} to begin again"
+            )
         if self.metrics.exists():
             with self.metrics.open("rb+") as file:
                 file.truncate(length)
+
+
+@contextmanager
+def _told_as(path: Path) -> Iterator[None]:
+    """Tell failures of the file system as what they are to a user."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write to {path}: {error.strerror}; make room, or choose another folder with --out"
+        ) from error
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        saved = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}; it may be damaged") from error
+    if not isinstance(saved, dict):
+        raise ConfigError(f"{path} is damaged: it holds no settings")
+    return saved

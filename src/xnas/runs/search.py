@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, Protocol
 
 import torch
 
-from xnas.data import ImageData, load_data
+from xnas.data import DATASETS, ImageData, load_data
 from xnas.engine import (
     Search,
     discretization_gap,
@@ -77,12 +78,14 @@ def search(
     config: SearchConfig, data: str | ImageData = "digits", *, display: Display | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
-    images, name = _images(config, data)
+    images = data if isinstance(data, ImageData) else _load(config, data)
     prepared = prepare(config, images)
-    folder = RunFolder.create(config.out or RunFolder.next_free("search", name))
+    given = None if isinstance(data, ImageData) else _whereabouts(data)
+    folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
     resolved = replace(prepared.config, out=folder.path)
-    folder.write_config("search", name, resolved)
-    return _run(folder, prepared, images, display or Silence())
+    folder.write_config("search", images.fingerprint(), resolved)
+    with folder.locked():
+        return _run(folder, prepared, images, display or Silence())
 
 
 def resume_search(
@@ -90,19 +93,29 @@ def resume_search(
 ) -> SearchResult:
     """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
     folder = RunFolder.open(path)
-    name, saved = folder.read_config("search")
+    fingerprint, saved = folder.read_config("search")
     config = config_from_json(saved)
     if (folder.path / "genotype.json").exists():
         raise ConfigError(f"the search in {path} is finished; its cell is in genotype.json")
-    images = data if data is not None else _images(config, name)[0]
-    prepared = prepare(config, images)
-    if folder.checkpoint.exists():
-        state = load_checkpoint(folder.checkpoint, pick_device(config.device))
-        restore_search(prepared.search, state)
-        folder.cut_metrics(state["metrics_length"])
-    else:
-        folder.cut_metrics(0)
-    return _run(folder, prepared, images, display or Silence(), resumed=True)
+    if data is None and folder.data is None:
+        raise ConfigError(
+            f"the search in {path} was given its images as ImageData; go on with "
+            f"xnas.resume_search({str(path)!r}, data=...)"
+        )
+    images = data if data is not None else _load(config, str(folder.data))
+    if images.fingerprint() != fingerprint:
+        raise ConfigError(
+            f"the images are not those that the search in {path} began with; restore them, or start anew"
+        )
+    with folder.locked():
+        prepared = prepare(config, images)
+        if folder.checkpoint.exists():
+            state = load_checkpoint(folder.checkpoint, pick_device(config.device))
+            restore_search(prepared.search, state)
+            folder.cut_metrics(state["metrics_length"])
+        else:
+            folder.cut_metrics(0)
+        return _run(folder, prepared, images, display or Silence(), resumed=True)
 
 
 def config_from_json(saved: dict[str, Any]) -> SearchConfig:
@@ -116,11 +129,13 @@ def config_from_json(saved: dict[str, Any]) -> SearchConfig:
         ) from None
 
 
-def _images(config: SearchConfig, data: str | ImageData) -> tuple[ImageData, str]:
-    if isinstance(data, ImageData):
-        return data, data.name
-    loaded = load_data(data, data_dir=config.data_dir, image_size=config.image_size)
-    return loaded, data
+def _load(config: SearchConfig, data: str) -> ImageData:
+    return load_data(data, data_dir=config.data_dir, image_size=config.image_size)
+
+
+def _whereabouts(data: str) -> str:
+    """Data as another folder of work would name them: a dataset's name, or a whole path."""
+    return data if data in DATASETS else str(Path(data).resolve())
 
 
 def _run(
@@ -147,6 +162,8 @@ def _run(
             _save(folder, engine)
             curves.add(record)
             display.after_epoch(record, engine.settings.epochs)
+            if stopped() and engine.epoch < engine.settings.epochs:
+                raise Interrupted(_how_to_go_on(folder, engine))
             for line in worries(record, epochs=engine.settings.epochs, told=told):
                 display.warn(line)
     _require_whole(prepared)
@@ -174,16 +191,15 @@ def _play_epoch(
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
             _synchronize(device)
-            display.say(estimate(engine, time.perf_counter() - started, device))
+            a_round = (time.perf_counter() - started) / (engine.round_in_epoch - first)
+            display.say(estimate(engine, a_round, device))
         if engine.rounds == OUTLOOK_ROUNDS:
             line = forecast(prepared)
             if line:
                 display.say(line)
-        if stopped():
+        if stopped() and engine.round_in_epoch < rounds:  # a whole epoch is closed first
             _save(folder, engine)
-            raise Interrupted(
-                f"stopped after round {engine.rounds}; go on with: xnas search --resume {folder.path}"
-            )
+            raise Interrupted(_how_to_go_on(folder, engine))
     _synchronize(device)
     seconds = (time.perf_counter() - started - paused) * rounds / (rounds - first)
     if gap is None and (engine.epoch + 1) % config.gap_every == 0:
@@ -195,6 +211,13 @@ def _synchronize(device: torch.device) -> None:
     """Wait for the GPU, whose rounds are only queued when `play_round` returns."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def _how_to_go_on(folder: RunFolder, engine: Search) -> str:
+    command = f"xnas search --resume {quote(str(folder.path))}"
+    if folder.data is None:
+        command = f"xnas.resume_search({str(folder.path)!r}, data=...), with the same ImageData"
+    return f"stopped after round {engine.rounds}; go on with: {command}"
 
 
 def _save(folder: RunFolder, engine: Search) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 
@@ -16,6 +17,7 @@ from xnas.space import SPACES
 LEAST_ROUNDS = 1000
 ROUNDS_PER_EPOCH = 20
 FEW_IMAGES = 1000
+LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +65,8 @@ class SearchConfig:
     """Clip on rewards, L."""
     accounting: Literal["update", "sample"] = "update"
     """A round an update, or a round a sample and cell (the paper's count of feedbacks)."""
+    weights_lr: float = 0.025
+    """Learning rate of the weights at the start; it falls to 0.001 along a cosine."""
     skip_dropout: str | None = None
     """Chance of dropping an identity in the weight step, as 0.5 or fading as 0.6:0. By default 0.5 for
     xnas; 0 for darts and with --faithful."""
@@ -76,6 +80,7 @@ class SearchConfig:
     """Print warnings and errors only."""
 
     def __post_init__(self) -> None:
+        _require_kinds(self)
         _least("seed", self.seed, 0)
         _least("epochs", self.epochs, 1)
         _least("batch_size", self.batch_size, 2)
@@ -83,14 +88,20 @@ class SearchConfig:
         _least("cells", self.cells, 3)
         _least("channels", self.channels, 2)
         _least("gap_every", self.gap_every, 1)
-        if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < math.inf:
+        if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < LARGEST:
             raise ConfigError(f"experts-lr must be paper, matched or positive, got {self.experts_lr}")
         if self.relaxation is not None and not 0 < self.relaxation <= 1:
             raise ConfigError(f"relaxation must lie in (0, 1], got {self.relaxation}")
-        if not 0 < self.reward_bound < math.inf:
+        if not 0 < self.reward_bound < LARGEST:
             raise ConfigError(f"reward-bound must be a positive number, got {self.reward_bound}")
+        if not 0 < self.weights_lr < math.inf:
+            raise ConfigError(f"weights-lr must be a positive number, got {self.weights_lr}")
         METHODS[self.method]
-        SPACES[self.space]
+        if SPACES[self.space].name != self.space:
+            raise ConfigError(
+                f"the space registered as {self.space!r} calls itself {SPACES[self.space].name!r}; "
+                "register it by its own name"
+            )
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
@@ -175,6 +186,37 @@ def resolve(
         auto_augment=config.faithful if config.auto_augment is None else config.auto_augment,
     )
     return resolved, notes
+
+
+def _require_kinds(config: SearchConfig) -> None:
+    """Make paths of strings and a string of a number, and refuse what the annotations do not allow."""
+    given: dict[str, Any] = {name: getattr(config, name) for name in ("out", "data_dir", "skip_dropout")}
+    for name in ("out", "data_dir"):
+        if isinstance(given[name], str):
+            object.__setattr__(config, name, Path(given[name]))
+    if isinstance(given["skip_dropout"], int | float):
+        object.__setattr__(config, "skip_dropout", f"{given['skip_dropout']:g}")
+    for name, hint in get_type_hints(SearchConfig).items():
+        value = getattr(config, name)
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if not any(_is_of(value, kind) for kind in kinds):
+            told = " or ".join(_name_of(kind) for kind in kinds)
+            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {value!r}")
+
+
+def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
+
+
+def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation
+    if get_origin(kind) is Literal:
+        return ", ".join(get_args(kind))
+    words: dict[Any, str] = {int: "a whole number", float: "a number", type(None): "None"}
+    return words.get(kind, getattr(kind, "__name__", str(kind)))
 
 
 def _least(name: str, value: int | None, least: int) -> None:
