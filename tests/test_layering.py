@@ -10,6 +10,7 @@ LAYERS = [
     "errors",
     "records",
     "registry",
+    "files",
     "theory",
     "toys",
     "optim",
@@ -27,6 +28,7 @@ LAYERS = [
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
 ABOVE["registry"] = {"errors"}
+ABOVE["files"] = set()
 ABOVE["report"] = {"errors", "records"}
 ABOVE["engine"] -= {"data", "benchmarks"}
 ABOVE["data"] = {"errors", "records", "registry"}
@@ -35,7 +37,7 @@ ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory"}
 ABOVE["kernels"] = {"errors"}
 
-STDLIB_ONLY = {"errors", "records", "registry"}
+STDLIB_ONLY = {"errors", "records", "registry", "files"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
 
 

@@ -6,7 +6,6 @@ ones again, and then takes over weights and momenta of those that are left.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import Search
 from xnas.errors import ConfigError
+from xnas.files import whole_file
 
 VERSION = 1
 
@@ -34,7 +34,6 @@ def search_state(search: Search) -> dict[str, Any]:
         "tally": search.tally.state_dict(),
         "epoch": search.epoch,
         "round_in_epoch": search.round_in_epoch,
-        "learning": search.learning,
         "settled_at": search.settled_at,
     }
 
@@ -61,7 +60,7 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     search.dropout.set_state(state["dropout"].cpu())
     search.tally.load_state_dict(state["tally"])
     search.epoch, search.round_in_epoch = state["epoch"], state["round_in_epoch"]
-    search.learning, search.settled_at = state["learning"], state["settled_at"]
+    search.settled_at = state["settled_at"]
     search.supernet.train()
 
 
@@ -77,17 +76,12 @@ def require_version(state: object) -> None:
 
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
-    """Write beside the file, flush, rename: the old one or the new one, never half of one."""
-    scratch = path.with_suffix(".tmp")
+    """Write a checkpoint whole; the one before it stays until then."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with scratch.open("wb") as file:
+        with whole_file(path) as file:
             torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
     except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
-        scratch.unlink(missing_ok=True)
         raise ConfigError(
             f"cannot write the checkpoint {path} ({_brief(error)}); make room, and go on with --resume "
             "from the one before"

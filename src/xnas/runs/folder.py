@@ -25,13 +25,13 @@ def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
     if not overwrite and out.is_dir() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty; choose another folder with --out, or pass --overwrite")
     made = not out.exists()
-    with _told_as(out):
+    with told_as(out):
         out.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=out))
     done = False
     try:
         yield scratch
-        with _told_as(out):
+        with told_as(out):
             for file in sorted(scratch.iterdir()):
                 _flush(file)
                 file.replace(out / file.name)
@@ -43,13 +43,13 @@ def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def _told_as(out: Path) -> Iterator[None]:
-    """Tell failures of the file system as what they are to a user: the wrong folder."""
+def told_as(out: Path) -> Iterator[None]:
+    """Tell failures of the file system as what they are to a user: no room, or the wrong folder."""
     try:
         yield
     except OSError as error:
         raise ConfigError(
-            f"cannot write to {out}: {error.strerror}; choose another folder with --out"
+            f"cannot write to {out}: {error.strerror}; make room, or choose another folder with --out"
         ) from error
 
 

@@ -20,6 +20,8 @@ from typing import Any
 import torch
 
 from xnas.errors import ConfigError
+from xnas.files import whole_file
+from xnas.runs.folder import told_as
 
 FORMAT, VERSION = "xnas-run", 1
 
@@ -35,7 +37,7 @@ class RunFolder:
         """A new folder, or one that is there and empty."""
         if path.is_file():
             raise ConfigError(f"{path} is a file; choose a folder with --out")
-        with _told_as(path):
+        with told_as(path):
             if path.exists() and any(path.iterdir()):
                 raise ConfigError(
                     f"{path} is not empty; choose another --out, or go on with --resume {path}"
@@ -52,13 +54,19 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder: another process that wants it is refused."""
-        with (self.path / "config.json").open("rb") as file:
+        """Hold the folder: another process that wants it is refused.
+
+        The folder itself is locked, because the files in it are replaced when they are written.
+        """
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigError(f"another process is running in {self.path}; wait for it") from None
             yield
+        finally:
+            os.close(handle)
 
     @staticmethod
     def next_free(kind: str, data: str) -> Path:
@@ -107,23 +115,18 @@ class RunFolder:
         return fingerprint, config
 
     def write_json(self, name: str, value: object) -> None:
-        """Write a file whole or not at all."""
+        """Write records as JSON, whole or not at all."""
         self.write_text(name, json.dumps(value, indent=1, default=str) + "\n")
 
     def write_text(self, name: str, text: str) -> None:
-        """Write beside the file, flush, rename."""
-        scratch = self.path / f".{name}.tmp"
-        with _told_as(self.path):
-            with scratch.open("w", encoding="utf8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(self.path / name)
+        """Write a file whole or not at all."""
+        with told_as(self.path), whole_file(self.path / name) as file:
+            file.write(text.encode())
 
     def append_metric(self, value: object) -> None:
         """Append one whole line."""
         line = json.dumps(value) + "\n"
-        with _told_as(self.path), self.metrics.open("a", encoding="utf8") as file:
+        with told_as(self.path), self.metrics.open("a", encoding="utf8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -148,17 +151,6 @@ class RunFolder:
         if self.metrics.exists():
             with self.metrics.open("rb+") as file:
                 file.truncate(length)
-
-
-@contextmanager
-def _told_as(path: Path) -> Iterator[None]:
-    """Tell failures of the file system as what they are to a user."""
-    try:
-        yield
-    except OSError as error:
-        raise ConfigError(
-            f"cannot write to {path}: {error.strerror}; make room, or choose another folder with --out"
-        ) from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def search(
     given = None if isinstance(data, ImageData) else _whereabouts(data)
     folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
     resolved = replace(prepared.config, out=folder.path)
-    folder.write_config("search", images.fingerprint(), resolved)
     with folder.locked():
+        folder.write_config("search", images.fingerprint(), resolved)
         return _run(folder, prepared, images, display or Silence())
 
 

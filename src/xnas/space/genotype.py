@@ -12,15 +12,14 @@ is made, as a graph here and by the rule of its search space.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as brief
 from typing import NoReturn
 
 from xnas.errors import GenotypeError
+from xnas.files import whole_file
 from xnas.space.spaces import INPUTS, SPACES, CellKind
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
@@ -103,7 +102,8 @@ class Genotype:
     def save(self, path: Path | str) -> None:
         """Write the file whole or not at all; one of that name is replaced."""
         try:
-            _write_whole(Path(path), self.to_json())
+            with whole_file(Path(path)) as file:
+                file.write(self.to_json().encode())
         except (OSError, ValueError) as error:  # a ValueError is a path that is none
             reason = getattr(error, "strerror", None) or error
             raise GenotypeError(
@@ -147,20 +147,6 @@ def _require_graph(kind: CellKind, cell: CellGenotype) -> None:
         raise GenotypeError(
             f"concat of the {kind} cell is {list(cell.concat)}; every state may stand there once"
         )
-
-
-def _write_whole(file: Path, text: str) -> None:
-    scratch = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        with scratch.open("w", encoding="utf8") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        scratch.replace(file)
-    except BaseException:
-        with contextlib.suppress(OSError, ValueError):
-            scratch.unlink()
-        raise
 
 
 def _cell_to_json(cell: CellGenotype) -> str:
