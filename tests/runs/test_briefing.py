@@ -1,0 +1,79 @@
+"""What a search says of itself follows from its settings."""
+
+import pytest
+import torch
+from searching import stripes, tiny
+
+from xnas.engine import play_round
+from xnas.runs.briefing import cautions, duration, estimate, forecast, introduction
+from xnas.runs.prepare import prepare
+
+
+def prepared(**arguments):
+    return prepare(tiny(**arguments), stripes())
+
+
+def told(**arguments):
+    return cautions(prepared(**arguments), stripes(1000))
+
+
+def test_settings_that_need_no_caution_get_none():
+    assert told(epochs=10) == []
+
+
+def test_few_images_are_told_below_a_thousand():
+    assert any("80 images are few" in line for line in cautions(prepared(epochs=10), stripes()))
+
+
+def test_a_faithful_search_names_what_is_not_faithful():
+    lines = told(epochs=10, faithful=True, relaxation=0.1, skip_dropout="0.5")
+    assert "faithful to the paper except for relaxation 0.1, skip-dropout 0.5" in lines
+    assert not any("except" in line for line in told(epochs=10, faithful=True))
+
+
+@pytest.mark.parametrize(
+    "setting", [{"relaxation": 0.1}, {"wipeout": False}, {"reward_bound": 2.0}, {"experts_lr": 0.3}]
+)
+def test_settings_that_a_method_does_not_have_are_told(setting):
+    words = "the method darts has no relaxation, wipeout, reward-bound or experts-lr to set"
+    assert words in told(epochs=10, method="darts", **setting)
+    assert words not in told(epochs=10, method="darts")
+
+
+def test_auto_augment_s_origin_is_told():
+    assert "AutoAugment's policy was learned with labels of CIFAR-10" in told(
+        epochs=10, auto_augment=True
+    )
+
+
+def test_the_introduction_gives_both_rates_of_each_kind_and_where_a_run_goes_on():
+    ready = prepared(experts_lr=0.25)
+    lines = introduction(ready, stripes(), resumed=False)
+    rates = [line for line in lines if line.startswith("learning rate of the")]
+    assert [line.split()[4] for line in rates] == ["normal", "reduction"]
+    assert all("paper" in line and "matched" in line and "used: 0.25" in line for line in rates)
+    assert not any("going on" in line for line in lines)
+    assert introduction(ready, stripes(), resumed=True)[-1] == "going on after round 0"
+
+
+def test_the_estimate_counts_the_rounds_that_are_left():
+    engine = prepared(epochs=10).search
+    engine.epoch, engine.round_in_epoch = 1, 2
+    line = estimate(engine, 2.0, torch.device("cpu"))
+    assert line.startswith("estimate: 86 s for 43 more rounds, ")  # 50 rounds less 7, at 2 s each
+
+
+def test_durations_are_said_as_a_person_would():
+    assert [duration(s) for s in (5, 89, 120, 5000, 7200)] == ["5 s", "89 s", "2 min", "83 min", "2.0 h"]
+
+
+def test_wipeouts_are_forecast_where_there_are_any():
+    for arguments, has_forecast in (
+        ({}, True),
+        ({"wipeout": False}, False),
+        ({"method": "darts"}, False),
+    ):
+        ready = prepared(**arguments)
+        ready.search.begin_epoch()
+        play_round(ready.search)
+        assert (forecast(ready) is not None) is has_forecast
