@@ -78,9 +78,6 @@ def test_wiping_deletes_an_expert_from_every_cell_that_shares_the_forecaster():
         gone = {"sep_conv_3x3", "dil_conv_3x3"} & set(names)
         assert bool(gone) is (cell.kind is CellKind.NORMAL)
     assert sum(p.numel() for p in model.parameters()) < before
-    assert model.living("reduction")[3] == tuple(
-        n for n in DARTS.operations if n not in ("sep_conv_3x3", "dil_conv_3x3")
-    )
     assert model(torch.randn(2, 1, 8, 8)).shape == (2, 5)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from xnas.engine.search import Replicated, Search
+from xnas.engine.search import Search
 from xnas.errors import RoundError
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
 from xnas.space.supernet import IDENTITY
@@ -95,7 +95,6 @@ def _settle(search: Search) -> None:
     if search.learning and all(
         bool((search.method.alive(m).sum(-1) == 1).all()) for m in search.mixtures.values()
     ):
-        search.learning = False
         search.settled_at = search.rounds
 
 
@@ -126,8 +125,8 @@ def _rewards(
         alive = search.method.alive(mixture)
         total = search.tally.rewards[kind] / rounds
         whole[kind] = _by_operation(total.sum(0), alive, names[kind])
-        if isinstance(search.supernet, Replicated):
-            places = torch.tensor(search.supernet.stages(kind), device=total.device)
+        if search.replicated is not None:
+            places = torch.tensor(search.replicated.stages(kind), device=total.device)
             staged[kind] = {
                 str(stage): _by_operation(total[places == stage].sum(0), alive, names[kind])
                 for stage in sorted(set(places.tolist()))

@@ -102,7 +102,8 @@ class Search:
         settings: SearchSettings,
     ) -> None:
         """`supernet` is `Searchable`; its mixtures belong to `method`, all else to the weights."""
-        if not isinstance(supernet, Replicated) and (
+        self.replicated = supernet if isinstance(supernet, Replicated) else None
+        if self.replicated is None and (
             settings.accounting == "sample" or max(settings.skip_dropout) > 0
         ):
             raise ConfigError(
@@ -124,11 +125,15 @@ class Search:
         self.train_batch, self.valid_batch = train.buffers(), valid.buffers()
         device = self.train_batch[0].device
         self.dropout = torch.Generator(device).manual_seed(settings.seed)
-        self.tally = Tally(self.mixtures, _replications(supernet, self.mixtures), device)
+        self.tally = Tally(self.mixtures, _replications(self), device)
         self.epoch, self.round_in_epoch = 0, 0
-        self.learning = True
         self.settled_at = 0
         self.deleted: list[tuple[str, int, int]] = []
+
+    @property
+    def learning(self) -> bool:
+        """Whether a forecaster still has a choice."""
+        return self.settled_at == 0
 
     @property
     def rounds(self) -> int:
@@ -211,10 +216,9 @@ def reveal_rewards(search: Search) -> None:
 
 def _leaves(search: Search, samples: int) -> dict[str, Tensor]:
     """What this round is differentiated by: shared mixtures, one a cell, or one a cell and sample."""
-    supernet = search.supernet
-    if not isinstance(supernet, Replicated):
+    if search.replicated is None:
         return dict(search.mixtures)
-    copies = supernet.spread()
+    copies = search.replicated.spread()
     if samples:
         copies = {kind: u[:, None].expand(-1, samples, -1, -1) for kind, u in copies.items()}
     return {kind: u.clone().requires_grad_() for kind, u in copies.items()}
@@ -226,8 +230,8 @@ def _dropped(search: Search) -> dict[str, Tensor] | None:
     Departure: a guard against collapse that the paper does not have. One draw for each edge, cell and
     step; without it the supernet leans on its skip connections, and mixtures follow.
     """
-    supernet = search.supernet
-    if not isinstance(supernet, Replicated):
+    supernet = search.replicated
+    if supernet is None:
         return None
     mixtures, p = supernet.spread(), search.skip_dropout()
     if p == 0:
@@ -240,10 +244,8 @@ def _dropped(search: Search) -> dict[str, Tensor] | None:
 
 
 def _forward(search: Search, images: Tensor, mixtures: dict[str, Tensor] | None) -> Tensor:
-    if mixtures is None or not isinstance(search.supernet, Replicated):
-        logits: Tensor = search.supernet(images)
-    else:
-        logits = search.supernet(images, mixtures)
+    told_apart = () if search.replicated is None else (mixtures,)
+    logits: Tensor = search.supernet(images, *told_apart)
     return logits.float()
 
 
@@ -252,8 +254,8 @@ def _precision(search: Search) -> torch.autocast:
     return torch.autocast(device, dtype=torch.bfloat16, enabled=search.settings.autocast)
 
 
-def _replications(supernet: nn.Module, mixtures: Mapping[str, nn.Parameter]) -> dict[str, int]:
+def _replications(search: Search) -> dict[str, int]:
     """Cells that share each mixture, 1 for a supernet that does not tell them apart."""
-    if isinstance(supernet, Replicated):
-        return {kind: len(copies) for kind, copies in supernet.spread().items()}
-    return dict.fromkeys(mixtures, 1)
+    if search.replicated is None:
+        return dict.fromkeys(search.mixtures, 1)
+    return {kind: len(copies) for kind, copies in search.replicated.spread().items()}

@@ -245,7 +245,11 @@ class ExpertsOptimizer(Optimizer):
         if not capturing:
             for stack, _ in rounds:
                 self._adopt_settings(stack)
-        faults = [find_faults(stack.accounts, given, stack.numbers()) for stack, given in rounds]
+        settings = [stack.numbers() for stack, _ in rounds]
+        faults = [
+            find_faults(stack.accounts, given, numbers)
+            for (stack, given), numbers in zip(rounds, settings, strict=True)
+        ]
         valid = None
         if capturing:
             valid = ~torch.cat(faults).any()
@@ -253,11 +257,11 @@ class ExpertsOptimizer(Optimizer):
                 stack.accounts["faults"].add_(fault)
         elif rounds and torch.cat(faults).any():
             raise self._first_fault(rounds, faults)
-        for stack, given in rounds:
+        for (stack, given), numbers in zip(rounds, settings, strict=True):
             mixtures = play(
                 stack.accounts,
                 given,
-                stack.numbers(),
+                numbers,
                 edges=stack.edges,
                 valid=valid,
                 wipeout=self.param_groups[stack.group]["wipeout"],

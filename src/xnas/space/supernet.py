@@ -40,14 +40,15 @@ class Supernet(nn.Module):
     ) -> None:
         super().__init__()
         _require(num_classes, in_chans, cells, channels)
-        self.space = space
+        self.space, self.kinds = space, cell_kinds(cells)
+        self.replications = {k.value: self.kinds.count(k) for k in space.kinds}  # r_c of Sec. 3.1
         stem = channels * min(in_chans, 3)
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, stem, 3, padding=1, bias=False), nn.BatchNorm2d(stem)
         )
         built: list[SearchCell] = []
         inputs, kind = (stem, stem), CellKind.NORMAL
-        for following in cell_kinds(cells):
+        for following in self.kinds:
             after_reduction, kind = kind is CellKind.REDUCTION, following
             channels *= 2 if kind is CellKind.REDUCTION else 1
             built.append(
@@ -69,12 +70,6 @@ class Supernet(nn.Module):
             CellKind.NORMAL.value: self.normal_mixture,
             CellKind.REDUCTION.value: self.reduction_mixture,
         }
-
-    @property
-    def replications(self) -> dict[str, int]:
-        """How many cells share each mixture: r_c of Sec. 3.1."""
-        kinds = [cell.kind for cell in self._cells()]
-        return {kind: kinds.count(CellKind(kind)) for kind in self.mixtures}
 
     def spread(self) -> dict[str, Tensor]:
         """Each mixture copied for every cell of its kind: (replications, forecasters, experts)."""
@@ -108,20 +103,16 @@ class Supernet(nn.Module):
             if cell.kind == kind:
                 cell.forecaster(forecaster).wipe(doomed)
 
-    def living(self, kind: str) -> list[tuple[str, ...]]:
-        """Names of the experts that each forecaster of a kind still has."""
-        cell = next(cell for cell in self._cells() if cell.kind == kind)
-        return [tuple(cell.forecaster(edge).experts) for edge in range(len(self.space.edges))]
-
     def identities(self, kind: str) -> Tensor:
         """Mask (forecasters, experts) of the skip connections that pass their input on unchanged."""
         return self.get_buffer(f"{kind}_identities")
 
     def stages(self, kind: str) -> tuple[int, ...]:
         """For each cell of a kind, its stage: how many reductions came before it."""
-        kinds = [cell.kind for cell in self._cells()]
         return tuple(
-            kinds[:index].count(CellKind.REDUCTION) for index, k in enumerate(kinds) if k == kind
+            self.kinds[:index].count(CellKind.REDUCTION)
+            for index, k in enumerate(self.kinds)
+            if k == kind
         )
 
     def _cells(self) -> list[SearchCell]:
