@@ -46,6 +46,11 @@ def test_a_miss_lists_the_known_names(colours):
         Registry("colour")["green"]
 
 
+def test_a_near_miss_offers_what_was_meant(colours):
+    with pytest.raises(ConfigError, match=r"called 'Bleu'; did you mean blue\? there are: red, blue$"):
+        colours["Bleu"]
+
+
 def test_a_miss_is_a_key_error_that_shows_its_message_plainly(colours):
     with pytest.raises(KeyError) as caught:
         colours["green"]

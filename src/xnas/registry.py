@@ -11,7 +11,8 @@ user's are:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import TypeVar
 
 from xnas.errors import ConfigError, UnknownNameError
@@ -50,8 +51,8 @@ class Registry(Mapping[str, T]):
         try:
             return self._entries[name]
         except KeyError:
-            known = ", ".join(self._entries) or "none yet"
-            raise UnknownNameError(f"no {self.kind} called {name!r}; there are: {known}") from None
+            known = known_names(name, self._entries)
+            raise UnknownNameError(f"no {self.kind} called {name!r}; {known}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -61,3 +62,11 @@ class Registry(Mapping[str, T]):
 
     def __repr__(self) -> str:
         return f"Registry({self.kind!r}: {', '.join(self._entries)})"
+
+
+def known_names(name: str, names: Iterable[str]) -> str:
+    """What to take instead of a name that is not there: the nearest ones first, then all."""
+    known = tuple(names)
+    near = get_close_matches(str(name).lower(), known, n=3)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}there are: {', '.join(known) or 'none yet'}"
