@@ -32,6 +32,11 @@ def test_every_operation_keeps_channels_and_halves_by_the_same_rule(name, stride
         ("avg_pool_3x3", 0),
         ("skip_connect", 0),
         ("none", 0),
+        ("sep_conv_7x7", 2 * (49 * 6 + 36)),
+        ("conv_7x1_1x7", 2 * 7 * 36),
+        ("nor_conv_1x1", 36),
+        ("nor_conv_3x3", 9 * 36),
+        ("max_pool_2x2", 0),
     ],
 )
 def test_weights_are_those_of_arithmetic(name, weights):
@@ -57,6 +62,22 @@ def test_no_batch_norm_of_a_search_has_a_scale():
 def test_average_pool_does_not_count_the_padding():
     out = build_operation("avg_pool_3x3", 1, 1, FINAL)(torch.ones(1, 1, 4, 4))
     assert torch.equal(out, torch.ones(1, 1, 4, 4))
+
+
+def test_the_2x2_pool_takes_the_largest_of_four_and_ends_with_the_image():
+    x = torch.tensor([[1.0, 2, -9], [3, 4, -8], [-7, -6, -5]])[None, None]
+    one = build_operation("max_pool_2x2", 1, 1, FINAL)(x)
+    assert one[0, 0].tolist() == [[4, 4, -8], [4, 4, -5], [-6, -5, -5]]
+    two = build_operation("max_pool_2x2", 1, 2, FINAL)(x)
+    assert two[0, 0].tolist() == [[4, -8], [-6, -5]]
+
+
+def test_crossed_convolutions_reach_along_one_row_and_one_column_each():
+    operation = build_operation("conv_7x1_1x7", 2, 2, FINAL)
+    assert [(m.kernel_size, m.stride) for m in operation if isinstance(m, nn.Conv2d)] == [
+        ((1, 7), (1, 2)),
+        ((7, 1), (2, 1)),
+    ]
 
 
 def test_the_identity_passes_its_input_on_and_none_passes_nothing():
@@ -103,5 +124,7 @@ def test_own_operations_join_by_name():
 def test_bad_input_is_named():
     with pytest.raises(ConfigError, match="stride must be 1 or 2, got 3"):
         build_operation("none", 4, 3, SEARCH)
-    with pytest.raises(ConfigError, match="no operation called 'conv'; there are: none, max_pool"):
+    with pytest.raises(ConfigError, match=r"no operation called 'conv'; .*there are: none, max_pool"):
         build_operation("conv", 4, 1, SEARCH)
+    with pytest.raises(ConfigError, match="from each of two convolutions, got 5 channels; use an even"):
+        build_operation("skip_connect", 5, 2, SEARCH)

@@ -4,6 +4,8 @@ An operation maps `channels` to `channels` at stride 1 or 2, in the order ReLU, 
 Separable convolutions are applied twice, with the stride in the first; dilated ones once, with dilation
 2. In a search batch norms have no scale of their own and stand behind pools too: a learned scale would
 undo the mixture weight, and an unnormalised pool would speak at another volume than a convolution.
+
+Below the operations that a search chooses from stand those that older published cells need.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import avg_pool2d, max_pool2d, pad
 
 from xnas.errors import ConfigError
 from xnas.registry import Registry
@@ -59,8 +61,13 @@ class FactorizedReduction(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, normalization: Normalization) -> None:
         super().__init__()
+        if outputs % 2:
+            raise ConfigError(
+                f"a factorised reduction makes half its channels from each of two convolutions, got "
+                f"{outputs} channels; use an even number"
+            )
         self.even = nn.Conv2d(inputs, outputs // 2, 1, stride=2, bias=False)
-        self.odd = nn.Conv2d(inputs, outputs - outputs // 2, 1, stride=2, bias=False)
+        self.odd = nn.Conv2d(inputs, outputs // 2, 1, stride=2, bias=False)
         self.norm = nn.BatchNorm2d(outputs, affine=normalization.affine)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -69,6 +76,36 @@ class FactorizedReduction(nn.Module):
         x = pad(x.relu(), (0, width % 2, 0, height % 2))
         out: Tensor = self.norm(torch.cat([self.even(x), self.odd(x[:, :, 1:, 1:])], dim=1))
         return out
+
+
+class AveragePool(nn.Module):
+    """3x3 average pool whose mean leaves the padding out."""
+
+    def __init__(self, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
+        # The CUDA backward of a padded pool is wrong on channels-last images in torch 2.11, without a
+        # word; compiled code has a backward of its own.
+        if x.is_cuda and not torch.compiler.is_compiling():
+            x = x.contiguous()
+        return avg_pool2d(x, 3, self.stride, 1, count_include_pad=False)
+
+
+class LargestOfFour(nn.Module):
+    """2x2 max pool at any stride; the image is continued at the right and the bottom where it ends."""
+
+    def __init__(self, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
+        height, width = x.shape[-2:]
+        right, bottom = (1, 1) if self.stride == 1 else (width % 2, height % 2)
+        return max_pool2d(pad(x, (0, right, 0, bottom), value=-torch.inf), 2, self.stride)
 
 
 class Zero(nn.Module):
@@ -114,6 +151,32 @@ def _dilated(kernel: int) -> OperationFactory:
     return build
 
 
+def _plain(kernel: int) -> OperationFactory:
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        return nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, kernel, stride, kernel // 2, bias=False),
+            nn.BatchNorm2d(channels, affine=normalization.affine),
+        )
+
+    return build
+
+
+def _crossed(length: int) -> OperationFactory:
+    """Along the rows, then along the columns; each convolution takes the stride of its direction."""
+
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        half = length // 2
+        return nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, (1, length), (1, stride), (0, half), bias=False),
+            nn.Conv2d(channels, channels, (length, 1), (stride, 1), (half, 0), bias=False),
+            nn.BatchNorm2d(channels, affine=normalization.affine),
+        )
+
+    return build
+
+
 def _pool(make: Callable[[int], nn.Module]) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
         if normalization.after_pools:
@@ -133,9 +196,14 @@ def _none(channels: int, stride: int, normalization: Normalization) -> nn.Module
 
 OPERATIONS.add("none", _none)
 OPERATIONS.add("max_pool_3x3", _pool(lambda stride: nn.MaxPool2d(3, stride, 1)))
-OPERATIONS.add("avg_pool_3x3", _pool(lambda stride: nn.AvgPool2d(3, stride, 1, count_include_pad=False)))
+OPERATIONS.add("avg_pool_3x3", _pool(AveragePool))
 OPERATIONS.add("skip_connect", _skip)
 OPERATIONS.add("sep_conv_3x3", _separable(3))
 OPERATIONS.add("sep_conv_5x5", _separable(5))
 OPERATIONS.add("dil_conv_3x3", _dilated(3))
 OPERATIONS.add("dil_conv_5x5", _dilated(5))
+OPERATIONS.add("sep_conv_7x7", _separable(7))
+OPERATIONS.add("conv_7x1_1x7", _crossed(7))
+OPERATIONS.add("nor_conv_1x1", _plain(1))
+OPERATIONS.add("nor_conv_3x3", _plain(3))
+OPERATIONS.add("max_pool_2x2", _pool(LargestOfFour))
