@@ -1,0 +1,47 @@
+"""Drop path: in training, whole edges of a cell fall silent, sample by sample (Sec. 9.3).
+
+The rate is a tensor on the device, so that a schedule can change it under a compiled network or inside
+a captured graph.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from xnas.errors import ConfigError
+
+
+class DropPath(nn.Module):
+    """Zero for a share `rate` of the samples, scaled up for the others so that the mean stays.
+
+    Every call draws anew. A network has one of these, which all its edges share.
+    """
+
+    rate: Tensor
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.register_buffer("rate", torch.tensor(_required(rate)), persistent=False)
+
+    def set_rate(self, rate: float) -> None:
+        """Change the rate; the paper's schedule raises it from 0 to 0.2 in the course of a training."""
+        self.rate.fill_(_required(rate))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Images (batch, channels, height, width), some of them zero in training."""
+        if not self.training:
+            return x
+        keep = 1 - self.rate
+        kept = torch.rand(len(x), 1, 1, 1, device=x.device) < keep
+        return x * (kept / keep).to(x.dtype)
+
+    def extra_repr(self) -> str:
+        """The present rate."""
+        return f"rate={float(self.rate):.4g}"
+
+
+def _required(rate: float) -> float:
+    if not 0 <= rate < 1:
+        raise ConfigError(f"drop_path_rate must lie in [0, 1), got {rate}")
+    return float(rate)
