@@ -5,7 +5,8 @@ import torch
 
 from xnas import ConfigError, split_parameters
 from xnas.space import SPACES, CellKind
-from xnas.space.supernet import Supernet, cell_kinds
+from xnas.space.layout import cell_kinds
+from xnas.space.supernet import Supernet
 
 DARTS = SPACES["darts"]
 

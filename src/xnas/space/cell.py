@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from xnas.nn import Forecaster
 from xnas.nn.operations import SEARCH, FactorizedReduction, build_operation, relu_conv_bn
-from xnas.space.genotype import CellKind
-from xnas.space.spaces import SearchSpace
+from xnas.space.layout import edge_stride
+from xnas.space.spaces import CellKind, SearchSpace
 
 
 class SearchCell(nn.Module):
@@ -68,8 +68,3 @@ class SearchCell(nn.Module):
         found = self.forecasters[edge]
         assert isinstance(found, Forecaster)  # noqa: S101 - for the type checker
         return found
-
-
-def edge_stride(kind: CellKind, source: int) -> int:
-    """2 on the edges of a reduction cell that leave its inputs (Sec. 9.2), otherwise 1."""
-    return 2 if kind is CellKind.REDUCTION and source < 2 else 1

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.nn import uniform_mixture
-from xnas.space.cell import SearchCell, edge_stride
-from xnas.space.genotype import CellKind
-from xnas.space.spaces import SearchSpace
+from xnas.space.cell import SearchCell
+from xnas.space.layout import cell_kinds, edge_stride
+from xnas.space.spaces import CellKind, SearchSpace
 
 IDENTITY = "skip_connect"
 
@@ -117,12 +117,6 @@ class Supernet(nn.Module):
 
     def _cells(self) -> list[SearchCell]:
         return [cell for cell in self.cells if isinstance(cell, SearchCell)]
-
-
-def cell_kinds(cells: int) -> tuple[CellKind, ...]:
-    """Kinds in order: reduction at one third and two thirds, the others normal."""
-    reductions = {cells // 3, 2 * cells // 3}
-    return tuple(CellKind.REDUCTION if i in reductions else CellKind.NORMAL for i in range(cells))
 
 
 def _identities(space: SearchSpace, kind: CellKind) -> Tensor:
