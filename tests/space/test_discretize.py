@@ -15,6 +15,7 @@ from oracles.discretize import discretize_cell
 from xnas import ExpertsOptimizer, uniform_mixture
 from xnas.errors import ConfigError, GenotypeError
 from xnas.space import SPACES, CellKind, Genotype, SearchSpace, discretize, explain
+from xnas.space.spaces import searched_cell
 
 DARTS = SPACES["darts"]
 EIGHT = DARTS.with_none()
@@ -63,6 +64,19 @@ def situations(draw):
         masks[kind] = torch.from_numpy(mask)
     tensors = [{k: torch.from_numpy(v) for k, v in t.items()} for t in (table(0, levels), table(-3, 3))]
     return space, tensors[0], masks, tensors[1] if draw(st.booleans()) else None
+
+
+@settings(max_examples=150, database=None)
+@given(situations())
+def test_no_cell_has_repeated_edges_or_none_or_joins_its_inputs(situation):
+    """Published cells may; what a search finds never does."""
+    space, strengths, alive, sums = situation
+    found = discretize(strengths, alive, space, sums)
+    for kind in space.kinds:
+        searched_cell(space, kind, found.cell(kind))  # raises
+        for edges in found.cell(kind).nodes:
+            assert len({edge.source for edge in edges}) == len(edges) == 2
+            assert "none" not in {edge.operation for edge in edges}
 
 
 class TestAgainstTheOracle:

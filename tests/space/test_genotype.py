@@ -64,10 +64,11 @@ ASAP = cell(
 
 
 @pytest.fixture
-def free_space(monkeypatch):
-    """A space for published cells: any number of nodes, any edges."""
+def more_spaces(monkeypatch):
+    """A space that allows any graph, and one that allows what its searches find."""
     monkeypatch.setattr(SPACES, "_entries", dict(SPACES._entries))
     SPACES.add("free", SearchSpace("free", ("none", *DARTS.operations), rule=lambda *_: None))
+    SPACES.add("strict", SearchSpace("strict", DARTS.operations))
 
 
 @st.composite
@@ -113,9 +114,8 @@ class TestDepth:
     @pytest.mark.parametrize(
         ("normal", "depth"), [(NASNET_A, 0.4), (AMOEBANET_A, 0.9)], ids=["NASNet", "Amoeba-A"]
     )
-    @pytest.mark.usefixtures("free_space")
     def test_cells_of_five_nodes_have_the_depth_of_table_4(self, normal, depth):
-        assert cell_depth(Genotype("free", normal, normal)) == pytest.approx(depth)
+        assert cell_depth(Genotype("darts", normal, normal)) == pytest.approx(depth)
 
 
 class TestData:
@@ -138,16 +138,24 @@ class TestData:
         with pytest.raises(GenotypeError, match=r"'cifar', which is not known here; known are darts"):
             replace(XNAS, space="cifar")
 
-    @pytest.mark.usefixtures("free_space")
+    @pytest.mark.usefixtures("more_spaces")
     def test_which_edges_are_allowed_is_up_to_the_space(self):
         twins = replace(ASAP, nodes=((Edge("none", 0), Edge("none", 0), Edge("skip_connect", 1)),))
         twins = replace(twins, concat=(0, 2))
         published = Genotype("free", twins, ASAP)
         assert Genotype.from_json(published.to_json()) == published
-        with pytest.raises(GenotypeError, match=r"the normal cell has 1 nodes; .* 'darts' has 4"):
+        with pytest.raises(GenotypeError, match=r"the normal cell has 1 nodes; .* 'strict' has 4"):
+            replace(published, space="strict")
+        with pytest.raises(GenotypeError, match=r"node 2 of the normal cell has 3 incoming edges"):
             replace(published, space="darts")
 
-    @pytest.mark.usefixtures("free_space")
+    def test_published_cells_may_be_freer_than_what_a_search_finds(self):
+        nodes = ((Edge("none", 0), Edge("none", 0)), (Edge("sep_conv_7x7", 2), Edge("skip_connect", 1)))
+        freer = CellGenotype(nodes, (0, 3))
+        published = Genotype("darts", freer, freer)
+        assert Genotype.from_json(published.to_json()) == published
+
+    @pytest.mark.usefixtures("more_spaces")
     def test_no_space_allows_an_edge_from_the_future(self):
         with pytest.raises(GenotypeError, match="node 2 of the normal cell has an edge from 2"):
             Genotype("free", replace(ASAP, nodes=((Edge("none", 2),), *ASAP.nodes[1:])), ASAP)
@@ -208,12 +216,13 @@ FAULTS = {
     ),
     "an unknown operation": (
         with_edge("reduction", 5, 1, ["conv_9x9", 0]),
-        "node 5 of the reduction cell uses 'conv_9x9', .*'darts'.* are max_pool_3x3, .*dil_conv_5x5$",
+        "node 5 of the reduction cell uses the unknown operation 'conv_9x9'; .*there are: none, ",
     ),
-    "none": (
-        with_edge("reduction", 5, 1, ["none", 0]),
-        "node 5 of the reduction cell uses 'none', which a search never chooses; .* are max_pool_3x3",
+    "a misspelt operation": (
+        with_edge("reduction", 5, 1, ["sep_conv3x3", 0]),
+        "the unknown operation 'sep_conv3x3'; did you mean sep_conv_3x3 or .*? there are: none",
     ),
+    "no nodes": (with_cell("normal", nodes=[], concat=[0]), "normal cell has no nodes; .* at least 1"),
     "a source that is true": (
         with_edge("normal", 2, 0, ["skip_connect", True]),
         "node 2 of the normal cell has an edge from True; .* here 0 to 1",
@@ -223,10 +232,6 @@ FAULTS = {
         "node 3 of the normal cell has an edge from 3; .* here 0 to 2",
     ),
     "a negative source": (with_edge("normal", 3, 0, ["skip_connect", -1]), "has an edge from -1"),
-    "a repeated source": (
-        with_edge("normal", 2, 0, ["skip_connect", 0]),
-        "node 2 of the normal cell has two edges from state 0",
-    ),
     "too few edges": (
         with_cell(
             "reduction", nodes=[n[: 2 - (i == 1)] for i, n in enumerate(written()["normal"]["nodes"])]
@@ -236,10 +241,6 @@ FAULTS = {
     "too many edges": (
         with_cell("normal", nodes=[[["skip_connect", s] for s in (0, 1, 0)]] * 4),
         "node 2 of the normal cell has 3 incoming edges; every node needs 2",
-    ),
-    "too few nodes": (
-        with_cell("normal", nodes=written()["normal"]["nodes"][:3], concat=[2]),
-        "the normal cell has 3 nodes; a cell of the space 'darts' has 4",
     ),
     "concat that is a number": (
         with_cell("normal", concat=2),
@@ -253,6 +254,25 @@ FAULTS = {
     "concat of true": (with_cell("normal", concat=[True, 2]), "normal cell lists True; its states"),
     "concat of a name": (with_cell("normal", concat=["2"]), "concat of the normal cell lists '2'"),
     "concat that repeats": (with_cell("normal", concat=[3, 2, 3]), r"cell is \[3, 2, 3\]; .* once"),
+}
+
+STRICTER = {
+    "an operation that the space lacks": (
+        with_edge("reduction", 5, 1, ["sep_conv_7x7", 0]),
+        "node 5 of the reduction cell uses 'sep_conv_7x7', .*'strict'.* are max_pool_3x3, ",
+    ),
+    "none": (
+        with_edge("reduction", 5, 1, ["none", 0]),
+        "node 5 of the reduction cell uses 'none', which a search never chooses; .* are max_pool_3x3",
+    ),
+    "a repeated source": (
+        with_edge("normal", 2, 0, ["skip_connect", 0]),
+        "node 2 of the normal cell has two edges from state 0",
+    ),
+    "too few nodes": (
+        with_cell("normal", nodes=written()["normal"]["nodes"][:3], concat=[2]),
+        "the normal cell has 3 nodes; a cell of the space 'strict' has 4",
+    ),
     "concat of an input": (
         with_cell("normal", concat=[1, 2]),
         "concat of the normal cell lists 1, an input; .* joins nodes, 2 to 5",
@@ -267,6 +287,14 @@ class TestFaults:
         with pytest.raises(GenotypeError, match=words) as caught:
             Genotype.from_json(json.dumps(value))
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", STRICTER)
+    @pytest.mark.usefixtures("more_spaces")
+    def test_a_space_may_allow_no_more_than_its_searches_find(self, name):
+        value, words = STRICTER[name]
+        assert isinstance(Genotype.from_json(json.dumps(value)), Genotype)
+        with pytest.raises(GenotypeError, match=words):
+            Genotype.from_json(json.dumps(value | {"space": "strict"}))
 
     @pytest.mark.parametrize("key", ["version", "space", "normal", "reduction"])
     def test_a_missing_key_is_named(self, key):
@@ -404,6 +432,33 @@ class TestGeneratedInput:
         check()
         assert seen[Genotype] > 10
         assert seen[GenotypeError] > 50
+
+
+class TestRandom:
+    def test_one_seed_is_one_cell(self):
+        assert Genotype.random("darts", 3) == Genotype.random(DARTS, 3)
+        assert len({Genotype.random("darts", seed) for seed in range(50)}) == 50
+
+    def test_cells_are_such_as_a_search_finds(self, more_spaces):  # noqa: ARG002
+        for seed in range(50):
+            drawn = Genotype.random("strict", seed)
+            assert drawn.space == "strict"
+            assert all(edges[0].source < edges[1].source for edges in drawn.normal.nodes)
+        assert Genotype.random(DARTS.with_none(), 0) == Genotype.random("darts", 0)
+
+    def test_every_cell_is_as_likely_as_any_other(self, monkeypatch):
+        monkeypatch.setattr(SPACES, "_entries", dict(SPACES._entries))
+        SPACES.add("small", SearchSpace("small", ("none", "skip_connect", "sep_conv_3x3"), nodes=2))
+        draws = 6000
+        seen = Counter(Genotype.random("small", seed).normal for seed in range(draws))
+        assert len(seen) == 2**2 * 3 * 2**2  # operations, pairs of sources, operations
+        expected = draws / len(seen)
+        chi_squared = sum((count - expected) ** 2 / expected for count in seen.values())
+        assert chi_squared < 82.7  # exceeded once in a thousand samples with 47 degrees of freedom
+
+    def test_the_mean_depth_of_random_cells_is_five_quarters(self):
+        depths = [cell_depth(Genotype.random("darts", seed)) for seed in range(2000)]
+        assert sum(depths) / len(depths) == pytest.approx(1.25, abs=0.03)
 
 
 class TestFiles:

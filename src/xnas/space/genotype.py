@@ -15,12 +15,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from reprlib import repr as brief
 from typing import NoReturn
 
 from xnas.errors import GenotypeError
 from xnas.files import whole_file
-from xnas.space.spaces import INPUTS, SPACES, CellKind
+from xnas.space.spaces import EDGES_PER_NODE, INPUTS, NONE, SPACES, CellKind, SearchSpace
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 
@@ -63,6 +64,31 @@ class Genotype:
         for kind in CellKind:
             _require_graph(kind, self.cell(kind))
             space.rule(space, kind, self.cell(kind))
+
+    @classmethod
+    def random(cls, space: SearchSpace | str, seed: int) -> Genotype:
+        """A cell drawn uniformly from all that a search of the space could find.
+
+        Every node gets two different sources, each with any operation but `none`; one seed, one cell.
+        """
+        space = SPACES[space] if isinstance(space, str) else space
+        draw = Random(seed)  # noqa: S311 - a comparison, not a secret
+        operations = [name for name in space.operations if name != NONE]
+        nodes = range(INPUTS, INPUTS + space.nodes)
+        cells = [
+            CellGenotype(
+                tuple(
+                    tuple(
+                        Edge(draw.choice(operations), source)
+                        for source in sorted(draw.sample(range(node), EDGES_PER_NODE))
+                    )
+                    for node in nodes
+                ),
+                tuple(nodes),
+            )
+            for _ in space.kinds
+        ]
+        return cls(space.name, *cells)
 
     def cell(self, kind: CellKind) -> CellGenotype:
         """The cell of that kind."""

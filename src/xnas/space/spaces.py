@@ -5,7 +5,8 @@ of the previous one; states from 2 on are its nodes, each fed by all states befo
 nodes have 2 + 3 + 4 + 5 = 14 edges, each a forecaster during the search. There are two kinds of cells,
 and all cells of one kind are alike.
 
-Which cells a genotype may hold is said by the space's `rule`, a function that raises for all others.
+Which cells a genotype may hold is said by the space's `rule`, a function that raises for all others. A
+search finds less than the rule of `darts` allows: under that name the older published cells can be read.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from reprlib import repr as brief
 from typing import TYPE_CHECKING
 
 from xnas.errors import ConfigError, GenotypeError
-from xnas.registry import Registry
+from xnas.nn.operations import OPERATIONS
+from xnas.registry import Registry, known_names
 
 if TYPE_CHECKING:
     from xnas.space.genotype import CellGenotype
@@ -39,8 +42,7 @@ class CellKind(StrEnum):
 def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
     """Allow what discretisation gives: two edges a node, from different states, and never `none`.
 
-    Published cells may be freer (more nodes, both edges from one state); a space for them has a rule of
-    its own.
+    A space whose published cells are freer has another rule.
     """
     if len(cell.nodes) != space.nodes:
         raise GenotypeError(
@@ -49,11 +51,7 @@ def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> Non
         )
     for node, edges in enumerate(cell.nodes, start=INPUTS):
         where = f"node {node} of the {kind} cell"
-        if len(edges) != EDGES_PER_NODE:
-            plural = "edge" if len(edges) == 1 else "edges"
-            raise GenotypeError(
-                f"{where} has {len(edges)} incoming {plural}; every node needs {EDGES_PER_NODE}"
-            )
+        _require_two_edges(where, len(edges))
         if len({edge.source for edge in edges}) < len(edges):
             raise GenotypeError(
                 f"{where} has two edges from state {edges[0].source}; its edges must come from "
@@ -67,6 +65,29 @@ def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> Non
             f"concat of the {kind} cell lists {joined_inputs[0]}, an input; a cell of the space "
             f"{space.name!r} joins nodes, {INPUTS} to {INPUTS + space.nodes - 1}"
         )
+
+
+def published_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:  # noqa: ARG001
+    """Allow what was published under DARTS's conventions: two edges a node, of any operation.
+
+    Cells may have more or fewer nodes than the space, two edges from one state, `none` on an edge, and
+    their inputs among the states that the output joins. A search finds no such cell.
+    """
+    if not cell.nodes:
+        raise GenotypeError(f"the {kind} cell has no nodes; it needs at least 1")
+    for node, edges in enumerate(cell.nodes, start=INPUTS):
+        where = f"node {node} of the {kind} cell"
+        _require_two_edges(where, len(edges))
+        for edge in edges:
+            if edge.operation not in OPERATIONS:
+                unknown = f"{where} uses the unknown operation {brief(edge.operation)}"
+                raise GenotypeError(f"{unknown}; {known_names(edge.operation, OPERATIONS)}")
+
+
+def _require_two_edges(where: str, found: int) -> None:
+    if found != EDGES_PER_NODE:
+        plural = "edge" if found == 1 else "edges"
+        raise GenotypeError(f"{where} has {found} incoming {plural}; every node needs {EDGES_PER_NODE}")
 
 
 def require_operation(space: SearchSpace, operation: str, where: str) -> None:
@@ -144,5 +165,6 @@ SPACES.add(
             "dil_conv_3x3",
             "dil_conv_5x5",
         ),
+        rule=published_cell,
     ),
 )
