@@ -1,0 +1,237 @@
+"""From a genotype to a network: a stem, cells, a classifier (Sec. 4.2, 4.3).
+
+Reduction cells stand at one and two thirds of the depth; they halve the image and double the channels.
+A cell sees the outputs of the two cells before it, each brought to its channels by a 1x1 convolution,
+and gives the concatenation of its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from xnas.errors import ConfigError
+from xnas.nn.drop_path import DropPath
+from xnas.nn.excitation import SqueezeExcitation
+from xnas.nn.heads import AuxiliaryTower, CifarStem, ImagenetStem
+from xnas.nn.operations import FINAL, FactorizedReduction, build_operation, relu_conv_bn
+from xnas.space.genotype import CellGenotype, CellKind, Genotype
+from xnas.space.layout import cell_kinds, edge_stride
+from xnas.space.spaces import INPUTS
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkKind:
+    """What one kind of network is made of, and its sizes where the user gives none."""
+
+    num_classes: int
+    channels: int
+    cells: int
+    stem: Callable[[int, int], CifarStem | ImagenetStem]
+    stem_channels: Callable[[int, int], int]
+    """Of the channels of a cell and of an image."""
+    squeeze_excitation: bool
+    auxiliary: Callable[[int, int], AuxiliaryTower]
+
+
+NETWORKS = {
+    "cifar": NetworkKind(
+        num_classes=10,
+        channels=36,
+        cells=20,
+        stem=CifarStem,
+        stem_channels=lambda channels, in_chans: channels * min(in_chans, 3),
+        squeeze_excitation=False,
+        auxiliary=AuxiliaryTower.for_cifar,
+    ),
+    "imagenet": NetworkKind(
+        num_classes=1000,
+        channels=46,
+        cells=14,
+        stem=ImagenetStem,
+        stem_channels=lambda *_: 56,
+        squeeze_excitation=True,
+        auxiliary=AuxiliaryTower.for_imagenet,
+    ),
+}
+
+
+class Cell(nn.Module):
+    """A cell of the final network: on every edge one operation, at every node their sum."""
+
+    def __init__(
+        self,
+        genotype: CellGenotype,
+        kind: CellKind,
+        channels: int,
+        *,
+        inputs: tuple[int, int],
+        older_is_larger: bool,
+        drop_path: DropPath | None = None,
+    ) -> None:
+        """`inputs` are the channels of the cell before the previous one and of the previous one.
+
+        `older_is_larger` says that the first of them comes from before a reduction.
+        """
+        super().__init__()
+        before_that, previous = inputs
+        self.kind, self.concat = kind, genotype.concat
+        self.channels, self.outputs = channels, channels * len(genotype.concat)
+        self.prepare_before_that: nn.Module
+        if older_is_larger:
+            self.prepare_before_that = FactorizedReduction(before_that, channels, FINAL)
+        else:
+            self.prepare_before_that = relu_conv_bn(before_that, channels, FINAL)
+        self.prepare_previous = relu_conv_bn(previous, channels, FINAL)
+        self.sources = tuple(tuple(edge.source for edge in edges) for edges in genotype.nodes)
+        self.edges = nn.ModuleList(
+            build_operation(edge.operation, channels, edge_stride(kind, edge.source), FINAL)
+            for edges in genotype.nodes
+            for edge in edges
+        )
+        # An input that the output joins has to be as small as the nodes are.
+        self.joined = nn.ModuleDict(
+            {
+                str(state): build_operation("skip_connect", channels, edge_stride(kind, state), FINAL)
+                for state in genotype.concat
+                if state < INPUTS
+            }
+        )
+        self.drop_path = drop_path
+        self.excitation: nn.Module = nn.Identity()
+
+    def forward(self, before_that: Tensor, previous: Tensor) -> Tensor:
+        """Output (batch, joined states x channels, height, width)."""
+        states = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
+        edges = iter(self.edges)
+        for sources in self.sources:
+            advice = [self._edge(next(edges), states[source]) for source in sources]
+            states.append(sum(advice[1:], start=advice[0]))
+        joined = [self.joined[str(s)](states[s]) if s < INPUTS else states[s] for s in self.concat]
+        out: Tensor = self.excitation(torch.cat(joined, dim=1))
+        return out
+
+    def _edge(self, operation: nn.Module, state: Tensor) -> Tensor:
+        out: Tensor = operation(state)
+        if self.drop_path is None or isinstance(operation, nn.Identity):
+            return out
+        dropped: Tensor = self.drop_path(out)
+        return dropped
+
+
+class Network(nn.Module):
+    """The network of a genotype. `create_model` makes one with the sizes of the paper."""
+
+    def __init__(
+        self,
+        genotype: Genotype,
+        kind: NetworkKind,
+        *,
+        num_classes: int,
+        in_chans: int,
+        channels: int,
+        cells: int,
+        auxiliary: bool,
+        drop_path_rate: float,
+        squeeze_excitation: bool,
+        stem_channels: int,
+    ) -> None:
+        super().__init__()
+        self.genotype, self.num_classes, self.in_chans = genotype, num_classes, in_chans
+        self.kinds = cell_kinds(cells)
+        self.stem = kind.stem(in_chans, stem_channels)
+        self.drop_path = DropPath(drop_path_rate) if drop_path_rate else None
+        self.cells = nn.ModuleList(self._stack(channels, stem_channels))
+        last = self._cell(-1)
+        self.last_reduction = max(i for i, k in enumerate(self.kinds) if k is CellKind.REDUCTION)
+        if squeeze_excitation:
+            for cell in list(self._cells())[: 2 * cells // 3 + 1]:
+                reduction = 4 if cell.channels == channels else 8
+                cell.excitation = SqueezeExcitation(cell.outputs, reduction)
+        self.auxiliary_tower: AuxiliaryTower | None = None
+        if auxiliary:
+            tapped = self._cell(self.last_reduction)
+            self.auxiliary_tower = kind.auxiliary(tapped.outputs, num_classes)
+        self.num_features = last.outputs
+        self.classifier: nn.Module = nn.Linear(last.outputs, num_classes)
+
+    def _stack(self, channels: int, stem_channels: int) -> Iterator[Cell]:
+        inputs, older_is_larger = (stem_channels, stem_channels), self.stem.cells_see_two_sizes
+        for kind in self.kinds:
+            channels *= 2 if kind is CellKind.REDUCTION else 1
+            cell = Cell(
+                self.genotype.cell(kind),
+                kind,
+                channels,
+                inputs=inputs,
+                older_is_larger=older_is_larger,
+                drop_path=self.drop_path,
+            )
+            yield cell
+            inputs, older_is_larger = (inputs[1], cell.outputs), kind is CellKind.REDUCTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (batch, classes) of images (batch, channels, height, width)."""
+        last, _ = self._maps(x)
+        return self.forward_head(last)
+
+    def forward_with_auxiliary(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits, and those of the auxiliary tower, for training."""
+        if self.auxiliary_tower is None:
+            raise ConfigError(
+                "the network has no auxiliary tower; build it with create_model(..., auxiliary=True)"
+            )
+        last, tapped = self._maps(x)
+        return self.forward_head(last), self.auxiliary_tower(tapped)
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        """Output of the last cell (batch, features, height, width)."""
+        return self._maps(x)[0]
+
+    def forward_head(self, x: Tensor) -> Tensor:
+        """Logits of what `forward_features` gives."""
+        logits: Tensor = self.classifier(x.mean((-2, -1)))
+        return logits
+
+    def get_classifier(self) -> nn.Module:
+        """The last layer."""
+        return self.classifier
+
+    def reset_classifier(self, num_classes: int) -> None:
+        """Put a new last layer for other classes; 0 leaves the features as they are."""
+        self.num_classes = num_classes
+        new = nn.Linear(self.num_features, num_classes) if num_classes else nn.Identity()
+        self.classifier = new.to(next(self.stem.parameters()).device)
+
+    def _maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Output of the last cell, and of the last reduction cell."""
+        self._require_images(x)
+        before_that, previous = self.stem(x)
+        tapped = previous
+        for index, cell in enumerate(self.cells):
+            before_that, previous = previous, cell(before_that, previous)
+            if index == self.last_reduction:
+                tapped = previous
+        return previous, tapped
+
+    def _require_images(self, x: Tensor) -> None:
+        least = 2 ** (self.stem.halvings + self.kinds.count(CellKind.REDUCTION))
+        if x.dim() != 4 or x.shape[1] != self.in_chans:
+            raise ConfigError(
+                f"the network takes images (batch, {self.in_chans}, height, width), got "
+                f"{tuple(x.shape)}; build it with in_chans of your images"
+            )
+        if min(x.shape[-2:]) < least:
+            raise ConfigError(
+                f"images of {x.shape[-2]} x {x.shape[-1]} pixels are too small for the network's "
+                f"reductions; they need {least} a side: enlarge them"
+            )
+
+    def _cells(self) -> Iterator[Cell]:
+        return (cell for cell in self.cells if isinstance(cell, Cell))
+
+    def _cell(self, index: int) -> Cell:
+        return list(self._cells())[index]

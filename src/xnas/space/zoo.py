@@ -1,0 +1,128 @@
+"""Published cells by name, each a data file with its source and with what the paper prints for it.
+
+The files stand in `cells/`. A cell may be in several rows of the paper's tables, with networks of
+different sizes, and in none; a row may have several cells that claim to be its.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from xnas.errors import GenotypeError, UnknownNameError
+from xnas.registry import known_names
+from xnas.space.genotype import Genotype
+
+FORMAT, VERSION = "xnas-cell", 1
+GENOTYPE_FILE = "genotype.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """One row of the paper's Tables 1 to 3, as printed, and the network its parameters belong to."""
+
+    table: int
+    line: int
+    """From 1, in the order of the table."""
+    row: str
+    errors: dict[str, float]
+    """Test error in percent, by dataset."""
+    parameters: float | None
+    """In millions."""
+    search_cost: float | None
+    """In GPU days."""
+    network: dict[str, int | bool | str] | None = None
+    """Arguments of `create_model` that the row's parameters belong to; None if it is no cell."""
+    note: str = ""
+    """Why our numbers differ, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A network of the cell, and what it counts."""
+
+    network: dict[str, int | bool | str]
+    parameters: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ZooCell:
+    """A published cell."""
+
+    name: str
+    title: str
+    source: str
+    note: str
+    genotype: Genotype
+    depth: float
+    sizes: tuple[Size, ...]
+    """Counted by this software."""
+    paper: tuple[PaperRow, ...]
+    paper_depth: tuple[str, float] | None
+    """Row and depth in Table 4, if the cell is the one it names."""
+
+
+def list_cells() -> list[str]:
+    """Names of the published cells."""
+    return sorted(file.name.removesuffix(".json") for file in _folder().iterdir())
+
+
+@cache
+def zoo_cell(name: str) -> ZooCell:
+    """The published cell of that name, with all that is known of it."""
+    if name not in list_cells():
+        raise UnknownNameError(f"no cell called {name!r}; {known_names(name, list_cells())}")
+    value = json.loads((_folder() / f"{name}.json").read_text(encoding="utf8"))
+    depth = value["paper_depth"]
+    return ZooCell(
+        name=name,
+        title=value["title"],
+        source=value["source"],
+        note=value["note"],
+        genotype=Genotype.from_json(json.dumps(value["genotype"])),
+        depth=value["depth"],
+        sizes=tuple(Size(**size) for size in value["sizes"]),
+        paper=tuple(PaperRow(**row) for row in value["paper"]),
+        paper_depth=(depth["row"], depth["depth"]) if depth else None,
+    )
+
+
+def other_systems() -> tuple[PaperRow, ...]:
+    """Rows of the paper's tables without a cell that could be built, each with the reason."""
+    text = (files("xnas.space") / "other_systems.json").read_text(encoding="utf8")
+    return tuple(PaperRow(**row) for row in json.loads(text)["rows"])
+
+
+def find_genotype(cell: str | Path | Genotype) -> Genotype:
+    """The genotype that is meant: itself, a published cell by name, a JSON file or a run folder."""
+    if isinstance(cell, Genotype):
+        return cell
+    if str(cell) in list_cells():
+        return zoo_cell(str(cell)).genotype
+    return Genotype.load(genotype_file(cell))
+
+
+def genotype_file(cell: str | Path) -> Path:
+    """The file that is meant: the one given, or the genotype in a search's run folder."""
+    path = Path(cell)
+    if path.is_dir():
+        if not (path / GENOTYPE_FILE).exists():
+            raise GenotypeError(
+                f"no {GENOTYPE_FILE} in {path}; give a genotype, or the folder of a search that has "
+                "ended"
+            )
+        return path / GENOTYPE_FILE
+    if not path.exists() and path.suffix != ".json" and len(path.parts) <= 1:
+        known = known_names(str(cell), list_cells())
+        raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
+    return path
+
+
+def _folder() -> Path:
+    folder = files("xnas.space") / "cells"
+    assert isinstance(folder, Path)  # noqa: S101 - the package is installed as files
+    return folder

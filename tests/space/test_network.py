@@ -1,0 +1,341 @@
+"""Networks of cells: counted to the last parameter, of any size, compiled or not the same function."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from xnas import (
+    ConfigError,
+    Genotype,
+    GenotypeError,
+    count_macs,
+    count_parameters,
+    create_model,
+    list_cells,
+)
+from xnas.nn.drop_path import DropPath
+from xnas.nn.operations import FactorizedReduction
+from xnas.space import CellGenotype, CellKind, Edge
+
+ROOT = Path(__file__).parents[1]
+KNOWN = json.loads((ROOT / "known_answers.json").read_text(encoding="utf8"))
+COUNTS = KNOWN["parameter_counts"]
+SHAPES = KNOWN["shapes_and_misc"]
+
+
+def counted(cell, shape=(3, 32, 32), **options):
+    """Parameters and MACs; nothing is computed on the meta device."""
+    with torch.device("meta"):
+        model = create_model(cell, **options)
+    return count_parameters(model), count_macs(model, shape)
+
+
+def small(cell="xnas", **options):
+    torch.manual_seed(0)
+    return create_model(cell, **{"channels": 4, "cells": 5} | options)
+
+
+class TestCounts:
+    @pytest.mark.parametrize("cell", COUNTS["cifar20"])
+    @pytest.mark.parametrize("channels", [36, 44, 50])
+    def test_cifar_networks_have_the_known_parameters_and_macs(self, cell, channels):
+        known = COUNTS["cifar20"][cell][str(channels)]
+        name = cell.lower()
+        assert counted(name, channels=channels) == (known["params"], known["macs"])
+
+    @pytest.mark.parametrize("channels", [36, 44, 50])
+    def test_towers_and_more_classes_have_the_known_parameters(self, channels):
+        known = COUNTS["cifar20"]["XNAS"][str(channels)]
+        with torch.device("meta"):
+            model = create_model("xnas", channels=channels, auxiliary=True)
+        assert count_parameters(model) == known["params_with_aux"]
+        model.auxiliary_tower = None
+        model.reset_classifier(100)
+        assert count_parameters(model) == known["params_100_classes"]
+
+    @pytest.mark.parametrize(
+        ("preset", "parameters"),
+        [("xnas_small", 3_793_438), ("xnas_medium", 5_594_918), ("xnas_large", 7_174_760)],
+    )
+    def test_presets_are_the_networks_of_the_paper(self, preset, parameters):
+        assert counted(preset)[0] == parameters
+
+    def test_grey_images_have_a_stem_of_a_third(self):
+        known = COUNTS["xnas_variants"]["36"]["gray_in"]
+        assert counted("xnas", (1, 32, 32), in_chans=1) == (known["params"], known["macs"])
+
+    def test_excitation_and_another_stem_are_counted(self):
+        known = COUNTS["xnas_variants"]["36"]
+        excited = counted("xnas", squeeze_excitation=True)
+        assert excited == (known["concat_SE"]["params"], known["concat_SE"]["macs"])
+        wider = counted("xnas", stem_channels=4 * 36)
+        assert wider == (known["stem_mult_4"]["params"], known["stem_mult_4"]["macs"])
+
+    @pytest.mark.parametrize(
+        ("key", "options"),
+        [
+            ("official(C_stem=56,SE)", {}),
+            ("no_SE(C_stem=56)", {"squeeze_excitation": False}),
+            ("DARTS_stem(C_stem=C),SE", {"stem_channels": 46}),
+            ("DARTS_stem(C_stem=C),no_SE", {"stem_channels": 46, "squeeze_excitation": False}),
+        ],
+    )
+    def test_imagenet_networks_have_the_known_parameters_and_macs(self, key, options):
+        known = COUNTS["imagenet14"][key]
+        found = counted("xnas", (3, 224, 224), network="imagenet", **options)
+        assert found == (known["params"], known["macs"])
+
+    def test_auxiliary_towers_are_counted_where_they_are_computed(self):
+        with torch.device("meta"):
+            cifar = create_model("xnas", auxiliary=True)
+            imagenet = create_model("xnas", network="imagenet", auxiliary=True)
+        assert count_parameters(imagenet) == COUNTS["imagenet14"]["official+aux"]["params"]
+
+        class Both(nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self.model = model
+
+            def forward(self, x):
+                return self.model.forward_with_auxiliary(x)
+
+        known = COUNTS["cifar20"]["XNAS"]["36"]
+        assert count_macs(cifar, (3, 32, 32)) == known["macs"]
+        assert count_macs(Both(cifar), (3, 32, 32)) == known["macs_with_aux"]
+        assert count_macs(Both(imagenet), (3, 224, 224)) == COUNTS["imagenet14"]["official+aux"]["macs"]
+
+    def test_counting_leaves_a_model_as_it_was(self):
+        model = small()
+        model.cells[0].eval()
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        modes = [module.training for module in model.modules()]
+        count_macs(model, (3, 16, 16))
+        assert [module.training for module in model.modules()] == modes
+        assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+    def test_any_model_can_be_counted(self):
+        model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, groups=2), nn.Flatten(), nn.Linear(64, 5))
+        assert count_macs(model, (2, 4, 4)) == 16 * 9 * 4 + 64 * 5
+        with pytest.raises(ConfigError, match=r"an image is \(channels, height, width\), got \(3, 32\)"):
+            count_macs(model, (3, 32))
+
+
+class TestShapes:
+    @pytest.mark.parametrize(
+        ("key", "options", "size"),
+        [("cells_cifar_20x36", {}, 32), ("cells_imagenet_14x46", {"network": "imagenet"}, 224)],
+    )
+    def test_cells_have_the_known_channels_and_sizes(self, key, options, size):
+        with torch.device("meta"):
+            model, x = create_model("xnas", **options), torch.zeros(1, 3, size, size)
+        seen = []
+        for cell in model.cells:
+            cell.register_forward_hook(
+                lambda m, _, out: seen.append((m.kind, m.channels, *out.shape[1:]))
+            )
+        model.eval()(x)
+        kinds = {"N": CellKind.NORMAL, "R": CellKind.REDUCTION}
+        assert seen == [
+            (kinds[row["type"]], row["C"], row["out_channels"], row["HxW"], row["HxW"])
+            for row in SHAPES[key]
+        ]
+
+    @pytest.mark.parametrize("cell", list_cells())
+    def test_every_published_cell_trains(self, cell):
+        model = small(cell, cells=3, channels=2)
+        logits = model(torch.randn(2, 3, 9, 12))
+        assert logits.shape == (2, 10)
+        logits.square().sum().backward()
+        # An edge `none` and what it alone would feed learn nothing; everything else does.
+        assert model.stem.layers[0].weight.grad.abs().sum() > 0
+        assert model.classifier.weight.grad.abs().sum() > 0
+
+    @pytest.mark.parametrize("size", [(4, 4), (7, 5), (28, 28), (33, 31), (96, 64)])
+    @pytest.mark.parametrize("in_chans", [1, 2, 3, 4])
+    def test_any_size_and_any_channels(self, size, in_chans):
+        model = small(cells=3, in_chans=in_chans, num_classes=7)
+        assert model.stem.layers[0].out_channels == 4 * min(in_chans, 3)
+        assert model(torch.randn(2, in_chans, *size)).shape == (2, 7)
+
+    def test_an_imagenet_network_takes_other_sizes_too(self):
+        model = small(network="imagenet", stem_channels=6, num_classes=11, auxiliary=True)
+        for size in ((32, 32), (65, 97)):
+            logits, extra = model.forward_with_auxiliary(torch.randn(2, 3, *size))
+            assert logits.shape == extra.shape == (2, 11)
+
+    def test_inputs_in_the_output_of_a_reduction_cell_are_halved_first(self):
+        edges = (Edge("skip_connect", 0), Edge("max_pool_3x3", 1))
+        joined = CellGenotype((edges,), (0, 1, 2))
+        model = small(Genotype("darts", joined, joined))
+        reduction = model.cells[model.last_reduction]
+        assert {type(m) for m in reduction.joined.values()} == {FactorizedReduction}
+        assert {type(m) for m in model.cells[0].joined.values()} == {nn.Identity}
+        assert model(torch.randn(2, 3, 8, 8)).shape == (2, 10)
+
+
+class TestCellsCompute:
+    def test_a_node_adds_its_edges_and_the_output_joins_the_nodes(self):
+        """The forward pass of a cell, written out for the XNAS cell."""
+        model = small().eval()
+        cell, x = model.cells[0], torch.randn(2, 12, 8, 8)
+        a, b = cell.prepare_before_that(x), cell.prepare_previous(x)
+        ops = list(cell.edges)
+        two = ops[0](b) + ops[1](a)
+        three = ops[2](a) + ops[3](two)
+        four = ops[4](three) + ops[5](b)
+        five = ops[6](four) + ops[7](a)
+        assert torch.equal(cell(x, x), torch.cat([two, three, four, five], dim=1))
+
+    def test_drop_path_spares_identities_alone(self):
+        model = small(drop_path_rate=0.3)
+        assert isinstance(model.drop_path, DropPath)
+        assert {id(cell.drop_path) for cell in model.cells} == {id(model.drop_path)}
+        calls = []
+        model.drop_path.register_forward_hook(lambda *_: calls.append(1))
+        model(torch.randn(2, 3, 16, 16))
+        identities = sum(isinstance(op, nn.Identity) for cell in model.cells for op in cell.edges)
+        assert identities == 3 + 2  # one in each of three normal and two reduction cells
+        assert len(calls) == 5 * 8 - identities
+
+    def test_the_auxiliary_tower_reads_the_last_reduction_cell(self):
+        model = small(auxiliary=True)
+        seen = {}
+        model.cells[model.last_reduction].register_forward_hook(lambda *a: seen.update(tapped=a[2]))
+        model.auxiliary_tower.register_forward_hook(lambda *a: seen.update(read=a[1][0]))
+        logits, extra = model.forward_with_auxiliary(torch.randn(2, 3, 32, 32))
+        assert seen["read"] is seen["tapped"]
+        assert seen["read"].shape[-2:] == (8, 8)
+        assert logits.shape == extra.shape
+        assert model.last_reduction == 3
+
+    @pytest.mark.parametrize(("size", "darts_pool"), [(32, True), (28, False), (96, False)])
+    def test_the_tower_has_darts_pool_on_its_own_map_alone(self, size, darts_pool):
+        model = small(auxiliary=True)
+        calls = []
+        model.auxiliary_tower.pool.register_forward_hook(lambda *_: calls.append(1))
+        model.forward_with_auxiliary(torch.randn(2, 3, size, size))
+        assert bool(calls) is darts_pool
+
+    def test_forward_gives_logits_in_training_and_in_evaluation(self):
+        model = small(auxiliary=True)
+        x = torch.randn(2, 3, 16, 16)
+        assert isinstance(model.train()(x), torch.Tensor)
+        model.eval()
+        assert torch.equal(model(x), model.forward_with_auxiliary(x)[0])
+        assert torch.equal(model(x), model.forward_head(model.forward_features(x)))
+
+    def test_without_a_tower_its_logits_cannot_be_had(self):
+        with pytest.raises(ConfigError, match="no auxiliary tower; build it with create_model"):
+            small().forward_with_auxiliary(torch.randn(2, 3, 16, 16))
+
+
+class TestFastPaths:
+    """Every fast path computes what the plain one does."""
+
+    @pytest.mark.parametrize("network", ["cifar", "imagenet"])
+    def test_channels_last_is_the_same_function(self, network):
+        options = {} if network == "cifar" else {"network": network, "stem_channels": 6}
+        plain, other = small(**options).double(), small(**options).double()
+        other = other.to(memory_format=torch.channels_last)
+        x = torch.randn(3, 3, 33, 40, dtype=torch.float64)
+        out, fast = plain(x), other(x.to(memory_format=torch.channels_last))
+        assert torch.allclose(out, fast, atol=1e-10)
+        out.square().sum().backward()
+        fast.square().sum().backward()
+        for one, two in zip(plain.parameters(), other.parameters(), strict=True):
+            assert torch.allclose(one.grad, two.grad, atol=1e-8)
+
+    def test_a_graph_of_the_whole_network_is_the_same_function(self):
+        """Traced without a break; the compiler's own code is compared in the slow tests."""
+        model = small(drop_path_rate=0.2, cells=3)
+        compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+        x = torch.randn(3, 3, 16, 16)
+        for mode in (True, False):
+            model.train(mode)
+            torch.manual_seed(1)
+            expected = model(x)
+            torch.manual_seed(1)
+            assert torch.allclose(compiled(x), expected, atol=1e-5)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("channels_last", [False, True])
+    def test_compiled_code_is_the_same_function(self, channels_last):
+        model = small("amoebanet_a", cells=3)
+        x = torch.randn(3, 3, 16, 16)
+        if channels_last:
+            model, x = (
+                model.to(memory_format=torch.channels_last),
+                x.to(memory_format=torch.channels_last),
+            )
+        expected = model(x)
+        expected.square().sum().backward()
+        gradients = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        for norm in model.modules():
+            if isinstance(norm, nn.BatchNorm2d):
+                norm.reset_running_stats()
+        out = torch.compile(model)(x)
+        out.square().sum().backward()
+        assert torch.allclose(out, expected, atol=1e-4)
+        for gradient, parameter in zip(gradients, model.parameters(), strict=True):
+            assert torch.allclose(gradient, parameter.grad, atol=1e-3, rtol=1e-3)
+
+
+class TestClassifier:
+    def test_a_new_classifier_has_the_classes_asked_for(self):
+        model = small()
+        model.reset_classifier(4)
+        assert model(torch.randn(2, 3, 8, 8)).shape == (2, 4)
+        assert model.get_classifier() is model.classifier
+        model.reset_classifier(0)
+        assert model(torch.randn(2, 3, 8, 8)).shape == (2, model.num_features)
+
+
+class TestBadInput:
+    def test_unknown_names_offer_the_nearest(self):
+        with pytest.raises(ConfigError, match=r"'darts_v3'; did you mean darts_v\d or darts_v\d"):
+            create_model("darts_v3")
+        with pytest.raises(ConfigError, match="no network called 'mnist'; there are: cifar, imagenet"):
+            create_model("xnas", network="mnist")
+
+    def test_files_and_folders_are_read(self, tmp_path):
+        genotype = Genotype.random("darts", 1)
+        genotype.save(tmp_path / "genotype.json")
+        for cell in (tmp_path, str(tmp_path), tmp_path / "genotype.json", genotype):
+            assert create_model(cell, cells=3, channels=2).genotype == genotype
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(GenotypeError, match=r"no genotype.json in .*empty; give a genotype"):
+            create_model(tmp_path / "empty")
+        with pytest.raises(GenotypeError, match=r"cannot read the genotype .*missing.json"):
+            create_model(tmp_path / "missing.json")
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"num_classes": 0}, "num_classes must be at least 1, got 0"),
+            ({"in_chans": 0}, "in_chans must be at least 1, got 0"),
+            ({"channels": 0}, "channels must be at least 1, got 0"),
+            ({"cells": 2}, "cells must be at least 3, got 2"),
+            ({"stem_channels": 0}, "stem_channels must be at least 1, got 0"),
+            ({"drop_path_rate": 1.0}, r"drop_path_rate must lie in \[0, 1\), got 1.0"),
+            ({"network": "imagenet", "channels": 5}, "got 5 channels; use an even number"),
+            ({"network": "imagenet", "stem_channels": 7}, "got stem_channels 7; use an even number"),
+        ],
+    )
+    def test_sizes_that_cannot_be_built_are_named(self, options, words):
+        with pytest.raises(ConfigError, match=words):
+            create_model("xnas", **options)
+
+    @pytest.mark.parametrize(("network", "least"), [("cifar", 4), ("imagenet", 32)])
+    def test_images_too_small_for_the_reductions_are_named(self, network, least):
+        model = small(network=network, stem_channels=6).eval()
+        assert model(torch.randn(1, 3, least, least)).shape[0] == 1
+        with pytest.raises(ConfigError, match=rf"too small for .* reductions; they need {least} a side"):
+            model(torch.randn(1, 3, least, least - 1))
+
+    def test_images_of_other_channels_are_named(self):
+        with pytest.raises(ConfigError, match=r"images \(batch, 3, height, width\), got \(2, 1, 8, 8\)"):
+            small()(torch.randn(2, 1, 8, 8))
