@@ -24,6 +24,7 @@ LAYERS = [
     "report",
     "runs",
     "cli",
+    "timm",
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
@@ -31,11 +32,12 @@ ABOVE["registry"] = {"errors"}
 ABOVE["files"] = set()
 ABOVE["report"] = {"errors", "records"}
 ABOVE["engine"] -= {"data", "benchmarks"}
-ABOVE["data"] = {"errors", "records", "registry"}
+ABOVE["data"] = {"errors", "records", "registry", "files"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory"}
 ABOVE["kernels"] = {"errors"}
+ABOVE["timm"] = {"errors", "registry", "space", "data"}
 
 STDLIB_ONLY = {"errors", "records", "registry", "files"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}

@@ -5,13 +5,23 @@ gradients and wipes out experts that can no longer win. Start with `xnas.theory`
 with `ExpertsOptimizer` and `Forecaster` in a network of your own.
 """
 
+import sys
+
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
-from xnas.space import Genotype, cell_depth, discretize
+from xnas.space import (
+    Genotype,
+    cell_depth,
+    count_macs,
+    count_parameters,
+    create_model,
+    discretize,
+    list_cells,
+)
 from xnas.theory import (
     Replay,
     effective_horizon,
@@ -19,6 +29,9 @@ from xnas.theory import (
     optimal_learning_rate,
     replay,
 )
+
+if "timm" in sys.modules:  # whoever uses timm finds our networks there; nobody else waits for it
+    from xnas import timm as timm
 
 __version__ = "0.1.0"
 
@@ -36,8 +49,12 @@ __all__ = [
     "XnasError",
     "__version__",
     "cell_depth",
+    "count_macs",
+    "count_parameters",
+    "create_model",
     "discretize",
     "effective_horizon",
+    "list_cells",
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",

@@ -178,6 +178,10 @@ class Network(nn.Module):
         last, _ = self._maps(x)
         return self.forward_head(last)
 
+    def training_logits(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Logits, followed by those of the auxiliary tower if there is one."""
+        return (self(x),) if self.auxiliary_tower is None else self.forward_with_auxiliary(x)
+
     def forward_with_auxiliary(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and those of the auxiliary tower, for training."""
         if self.auxiliary_tower is None:
@@ -191,17 +195,20 @@ class Network(nn.Module):
         """Output of the last cell (batch, features, height, width)."""
         return self._maps(x)[0]
 
-    def forward_head(self, x: Tensor) -> Tensor:
-        """Logits of what `forward_features` gives."""
-        logits: Tensor = self.classifier(x.mean((-2, -1)))
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - timm's
+        """Logits of what `forward_features` gives, or what the classifier would be given."""
+        pooled = x.mean((-2, -1))
+        logits: Tensor = pooled if pre_logits else self.classifier(pooled)
         return logits
 
     def get_classifier(self) -> nn.Module:
         """The last layer."""
         return self.classifier
 
-    def reset_classifier(self, num_classes: int) -> None:
+    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
         """Put a new last layer for other classes; 0 leaves the features as they are."""
+        if global_pool not in (None, "avg"):
+            raise ConfigError(f"global_pool must be avg, the mean over the image, got {global_pool!r}")
         self.num_classes = num_classes
         new = nn.Linear(self.num_features, num_classes) if num_classes else nn.Identity()
         self.classifier = new.to(next(self.stem.parameters()).device)
