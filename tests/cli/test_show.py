@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 
-from xnas.cli.show import show, show_genotype
-from xnas.errors import ConfigError, GenotypeError
-from xnas.space import Genotype
+from xnas.cli.show import show, show_genotype, source_lines
+from xnas.errors import ConfigError, GenotypeError, UnknownNameError
+from xnas.space import Genotype, list_cells, zoo_cell
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "genotype-v1.json"
 
@@ -49,6 +49,60 @@ def test_a_genotype_is_shown_without_a_file():
     text = show_genotype(Genotype.load(SAMPLE))
     assert text.splitlines()[0].startswith("normal cell")
     assert text.splitlines()[-1].startswith("depth of the normal cell: 1.375")
+
+
+def test_a_published_cell_is_shown_by_name_with_what_its_networks_count(run):
+    out = run("xnas")
+    assert out.startswith("xnas, search space darts\n\nnormal cell ")
+    assert "(XNAS 1.375, DARTS 0.625, random 1.25)" in out
+    words = [line.split() for line in out.splitlines()]
+    assert ["cifar", "36", "108", "no", "32", "x", "32", "3,793,438", "595,543,680"] in words
+    assert ["imagenet", "46", "56", "yes", "224", "x", "224", "5,258,564", "568,761,264"] in words
+    assert "XNAS, from github.com/NivNayman/XNAS" in out
+    assert "Table 1, XNAS-Large: cifar10 1.6 %; 7.2 M parameters, 0.3 GPU days" in out
+    assert out.endswith("Table 4, XNAS: depth 1.375\n")
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_network_of_the_paper_is_shown_by_name(run):
+    out = run("xnas_large")
+    assert out.startswith("xnas_large, ")
+    assert "7,174,760" in out
+
+
+@pytest.mark.parametrize("name", list_cells())
+def test_every_published_cell_says_where_it_is_from(name):
+    lines = source_lines(zoo_cell(name)).splitlines()
+    assert lines[0].startswith(f"{zoo_cell(name).title}, from ")
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_zoo_is_listed(run):
+    lines = run("--zoo").splitlines()
+    assert lines[0].split()[:4] == ["cell", "title", "nodes", "depth"]
+    assert [line.split()[0] for line in lines[1:-2]] == list_cells()
+    assert " ".join(lines[-3].split()) == (
+        "xnas XNAS 4 1.375 3.79 596 1.81 / 1.73 / 1.60 NivNayman/XNAS"
+    )
+    assert lines[-1].startswith("parameters and MACs: CIFAR network, 36 channels")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give a cell, or --zoo to list the published ones; got neither"),
+        (("xnas", "--zoo"), "give a cell, or --zoo to list the published ones; got both"),
+        (("--zoo", "--svg", "x.svg"), r"--svg draws an SVG, got x\.svg; give a cell to draw"),
+    ],
+)
+def test_a_cell_or_the_zoo_is_shown(run, arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        run(*arguments)
+
+
+def test_the_nearest_names_are_offered_for_one_that_is_not_there(run):
+    with pytest.raises(UnknownNameError, match=r"called 'darts_v3'; did you mean darts_v2 or darts_v1"):
+        run("darts_v3")
 
 
 def test_svg_is_drawn_into_the_named_file(run, tmp_path):

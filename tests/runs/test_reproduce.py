@@ -1,5 +1,6 @@
 """`reproduce` writes figures, numbers and claims, whole or not at all."""
 
+import csv
 import json
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -8,16 +9,20 @@ import pytest
 
 from xnas import ConfigError, toys
 from xnas.records import Selection
+from xnas.runs import reproduce as module
 from xnas.runs.reproduce import ITEMS, ReproduceConfig, reproduce
 
 SMALL = {"runs": 40, "rounds": 60}
+DRAWN = ["pnas", "xnas"]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "all"
     told = []
-    claims = reproduce((), ReproduceConfig(out=out, **SMALL), told.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "list_cells", lambda: DRAWN)  # to draw and count all takes half a minute
+        claims = reproduce((), ReproduceConfig(out=out, **SMALL), told.append)
     return out, claims, told
 
 
@@ -26,10 +31,10 @@ def test_every_item_leaves_its_figures_as_svg_and_png_and_its_numbers(made):
     names = {path.stem for path in out.glob("*.svg")}
     assert names == {path.stem for path in out.glob("*.png")}
     assert {"forecaster", "toy-3d", "toy-2d-balanced", "toy-2d-imbalanced", "toy-2d-quadratic"} <= names
-    assert {"attenuation", "stochastic", "adam"} <= names
+    assert {"attenuation", "stochastic", "adam", "cell-pnas", "cell-xnas"} <= names
     for path in out.glob("*.svg"):
         assert ET.parse(path).getroot().tag.endswith("svg")  # noqa: S314 - our own file
-    assert {path.stem for path in out.glob("*.json")} == set(ITEMS) - {"forecaster"}
+    assert {path.stem for path in out.glob("*.json")} == set(ITEMS) - {"forecaster", "cells"}
     assert [line.split()[0] for line in told] == list(ITEMS)
 
 
@@ -43,7 +48,7 @@ def test_numbers_are_those_of_the_study(made):
 def test_the_page_lists_every_claim_with_its_verdict_and_shows_every_figure(made):
     out, claims, _ = made
     page = (out / "claims.md").read_text(encoding="utf8")
-    assert len(claims) == 18
+    assert len(claims) == 18 + 21  # of the optimizer, of the tables
     for claim in claims:
         row = next(
             line for line in page.splitlines() if f"| {claim.where} |" in line and claim.measured in line
@@ -51,6 +56,35 @@ def test_the_page_lists_every_claim_with_its_verdict_and_shows_every_figure(made
         assert row.endswith(f"**{claim.verdict}** |")
     for path in out.glob("*.png"):
         assert f"({path.name})" in page
+    for path in out.glob("*.csv"):
+        assert f"({path.stem}.md)" in page
+    assert "Errors of trained networks are those that the paper prints: none was trained here." in page
+
+
+def test_every_table_is_left_as_markdown_and_csv_with_the_same_entries(made):
+    out, _, told = made
+    tables = {"table-1", "table-2", "table-3", "depth-table", "params-table", "params-table-xnas"}
+    assert {path.stem for path in out.glob("*.csv")} == tables
+    assert {path.stem for path in out.glob("*.md")} == tables | {"claims"}
+    assert any(line.startswith("params-table 2 tables in") for line in told)
+    for name in tables:
+        page = (out / f"{name}.md").read_text(encoding="utf8").splitlines()
+        lines = [line for line in page if line.startswith("| ")]
+        shown = [[entry.strip() for entry in line.strip("|").split(" | ")] for line in lines]
+        with (out / f"{name}.csv").open(encoding="utf8", newline="") as file:
+            saved = list(csv.reader(file))
+        assert len(shown) == len(saved) + 1  # the rule under the header
+        assert len({len(line) for line in saved}) == 1
+        for one, other in zip(shown[2:], saved[1:], strict=True):
+            assert [plain(entry) for entry in one] == [plain(entry) for entry in other]
+
+
+def plain(entry):
+    """A number without thousands set apart and to four digits; words as they are."""
+    try:
+        return float(f"{float(entry.replace(',', '')):.4g}")
+    except ValueError:
+        return entry.replace("\\|", "|")
 
 
 def test_chosen_items_alone_are_made(tmp_path):

@@ -1,4 +1,4 @@
-"""`xnas reproduce`: the paper's figures, numbers and claims, into a folder."""
+"""`xnas reproduce`: the paper's figures, tables, numbers and claims, into a folder."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from cyclopts import Parameter
 
 from xnas.report.tables import counted
 from xnas.runs import reproduce as job
-from xnas.runs.reproduce import ReproduceConfig
+from xnas.runs.reproduce import ITEMS, ReproduceConfig
 
 DEFAULTS = ReproduceConfig()
+Item = Annotated[str, Parameter(help=f"What to make: {', '.join(ITEMS)}; all by default.")]
 
 
-def reproduce(*items: str, config: Annotated[ReproduceConfig, Parameter(name="*")] = DEFAULTS) -> None:
-    """Make the paper's figures that can be made, with their numbers, and judge its claims.
-
-    Parameters
-    ----------
-    items
-        What to make: forecaster, toy-3d, toy-2d, attenuation, stochastic, adam, memory; all by default.
-    """
+def reproduce(*items: Item, config: Annotated[ReproduceConfig, Parameter(name="*")] = DEFAULTS) -> None:
+    """Make the paper's figures and tables that can be made, with their numbers, and judge its claims."""
     tell = (lambda _: None) if config.quiet else print
     claims = job.reproduce(items, config, tell)
     tell(f"{counted(len(claims), 'claim')} judged in {config.out / 'claims.md'}")

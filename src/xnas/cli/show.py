@@ -1,32 +1,58 @@
-"""`xnas show`: a cell drawn in the terminal, and as SVG."""
+"""`xnas show`: a cell drawn in the terminal and as SVG, with what its networks count; the zoo."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
+from typing import Annotated
 
-from xnas.errors import ConfigError, GenotypeError
+from cyclopts import Parameter
+
+from xnas.errors import ConfigError
 from xnas.report.cell_figure import draw_genotype, save_svg
-from xnas.report.cells import genotype_lines
-from xnas.space import Genotype, cell_depth
+from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
+from xnas.report.tables import aligned_table
+from xnas.runs.cell_depths import mean_random_depth
+from xnas.runs.network_sizes import CIFAR, IMAGENET, PIXELS, Shape, macs, parameters, shape_of
+from xnas.space import PRESETS, Genotype, cell_depth, find_genotype, list_cells, zoo_cell
+from xnas.space.zoo import PaperRow, ZooCell, genotype_file
 
-GENOTYPE_FILE = "genotype.json"
 
-
-def show(cell: Path, /, *, svg: Path | None = None) -> None:
-    """Draw the cells of a genotype in the terminal, with their depth.
+def show(
+    cell: str | None = None,
+    /,
+    *,
+    zoo: Annotated[bool, Parameter(negative="")] = False,
+    svg: Path | None = None,
+) -> None:
+    """Draw a cell in the terminal, with its depth and what its networks count; or list published cells.
 
     Parameters
     ----------
     cell
-        A genotype as JSON, or the run folder of a search.
+        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype as JSON, or the run
+        folder of a search.
+    zoo
+        List all published cells instead.
     svg
-        Draw the cells into this file too.
+        Draw the cell into this file too.
     """
-    if svg is not None and svg.suffix.lower() != ".svg":
-        raise ConfigError(f"--svg draws an SVG, got {svg}; give a name that ends in .svg")
-    file = genotype_file(cell)
-    genotype = Genotype.load(file)
-    print(f"{file}, search space {genotype.space}\n\n{show_genotype(genotype)}")
+    if (cell is None) != zoo:
+        given = "both" if zoo else "neither"
+        raise ConfigError(f"give a cell, or --zoo to list the published ones; got {given}")
+    if svg is not None and (zoo or svg.suffix.lower() != ".svg"):
+        wanted = "a cell to draw" if zoo else "a name that ends in .svg"
+        raise ConfigError(f"--svg draws an SVG, got {svg}; give {wanted}")
+    if cell is None:
+        print(zoo_lines())
+        return
+    published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
+    genotype = find_genotype(published or cell)
+    where = cell if published else genotype_file(cell)
+    print(f"{where}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
+    print(size_lines(published or genotype, CIFAR.at(PRESETS.get(cell, CIFAR.channels))))
+    if published:
+        print(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
         save_svg(draw_genotype(genotype), svg)
         print(f"drawn in {svg}")
@@ -34,20 +60,70 @@ def show(cell: Path, /, *, svg: Path | None = None) -> None:
 
 def show_genotype(genotype: Genotype) -> str:
     """Both cells and the depth, for the terminal."""
+    nodes = len(genotype.normal.nodes)
     return (
         f"{genotype_lines(genotype)}\n\n"
-        f"depth of the normal cell: {cell_depth(genotype):.4g}, the mean state that its edges come from "
-        "(XNAS 1.375, DARTS 0.625)"
+        f"depth of the normal cell: {cell_depth(genotype):.4g}, the mean source of its edges "
+        f"(XNAS {zoo_cell('xnas').depth:g}, DARTS {zoo_cell('darts_v2').depth:g}, "
+        f"random {mean_random_depth(nodes):g})"
     )
 
 
-def genotype_file(cell: Path) -> Path:
-    """The genotype that is meant: the file itself, or the one in a search's run folder."""
-    if not cell.is_dir():
-        return cell
-    file = cell / GENOTYPE_FILE
-    if not file.exists():
-        raise GenotypeError(
-            f"no {GENOTYPE_FILE} in {cell}; give a genotype, or the folder of a search that has ended"
-        )
-    return file
+def size_lines(cell: str | Genotype, cifar: Shape) -> str:
+    """What the cell's CIFAR and ImageNet networks count, for the terminal."""
+    rows = [
+        (*_described(shape), f"{parameters(cell, shape):,}", f"{macs(cell, shape):,}")
+        for shape in (cifar, IMAGENET)
+    ]
+    header = ("network", "channels", "stem", "squeeze-excitation", "pixels", "parameters", "MACs")
+    return aligned_table(header, rows)
+
+
+def source_lines(cell: ZooCell) -> str:
+    """Where a published cell comes from and what the paper prints for it, for the terminal."""
+    lines = [f"{cell.title}, from {cell.source}", cell.note, *map(_told_row, cell.paper)]
+    if cell.paper_depth:
+        row, depth = cell.paper_depth
+        lines.append(f"Table 4, {row}: depth {depth:g}")
+    return "\n".join(fill(line, TERMINAL_WIDTH, subsequent_indent="  ") for line in lines if line)
+
+
+def zoo_lines() -> str:
+    """All published cells, for the terminal."""
+    header = ("cell", "title", "nodes", "depth", "parameters (M)", "MACs (M)", "error (%)", "source")
+    cells = [zoo_cell(name) for name in list_cells()]
+    table = aligned_table(header, [_zoo_entries(cell) for cell in cells], left=(0, 1, 6, 7))
+    return (
+        f"{table}\n\nparameters and MACs: CIFAR network, {CIFAR.channels} channels; error: on CIFAR-10, "
+        "as the paper prints it"
+    )
+
+
+def _zoo_entries(cell: ZooCell) -> tuple[str, ...]:
+    size = next(size for size in cell.sizes if shape_of(size.network) == CIFAR)
+    errors = [f"{row.errors['cifar10']:.2f}" for row in cell.paper if "cifar10" in row.errors]
+    return (
+        cell.name,
+        cell.title,
+        f"{len(cell.genotype.normal.nodes)}",
+        f"{cell.depth:.4g}",
+        f"{size.parameters / 1e6:.2f}",
+        f"{size.macs / 1e6:.0f}",
+        " / ".join(errors),
+        cell.source.removeprefix("github.com/").split(",")[0].split(";")[0],
+    )
+
+
+def _described(shape: Shape) -> tuple[str, ...]:
+    side = PIXELS[shape.network]
+    excitation = "yes" if shape.squeeze_excitation else "no"
+    return shape.network, f"{shape.channels}", f"{shape.stem_channels}", excitation, f"{side} x {side}"
+
+
+def _told_row(row: PaperRow) -> str:
+    errors = ", ".join(f"{dataset} {error:g} %" for dataset, error in row.errors.items())
+    note = f" ({row.note})" if row.note else ""
+    return (
+        f"Table {row.table}, {row.row}: {errors}; {row.parameters:g} M parameters, "
+        f"{row.search_cost:g} GPU days{note}"
+    )

@@ -1,6 +1,6 @@
-"""The paper's figures that can be made, the numbers behind them, and its claims judged.
+"""The paper's figures and tables that can be made, the numbers behind them, and its claims judged.
 
-An item of `ITEMS` computes a study, writes its numbers as JSON, draws its figures and judges claims.
+An item of `ITEMS` computes a study, and its numbers, figures, tables and judged claims become files.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from matplotlib.figure import Figure
 
 from xnas import report, toys
 from xnas.errors import ConfigError
-from xnas.records import Claim
-from xnas.report.tables import claims_page, count_verdicts, counted
+from xnas.records import Claim, Table
+from xnas.report.tables import claims_page, count_verdicts, counted, table_csv, table_page
+from xnas.runs import reproduce_tables, size_tables
 from xnas.runs.bench_theory import essential_bytes, state_bytes
 from xnas.runs.folder import filled_folder, write_json
+from xnas.runs.table_claims import depth_claims
+from xnas.space import list_cells
 
 LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReproduceConfig:
-    """Which of the paper's toys to reproduce, and where to."""
+    """What of the paper to reproduce, and where to."""
 
     out: Path = Path("reproduction")
-    """Folder for figures (SVG and PNG), numbers (JSON) and claims.md; it must be empty."""
+    """Folder for figures (SVG and PNG), tables (Markdown and CSV), numbers (JSON) and claims.md; it must
+    be empty."""
     overwrite: bool = False
     """Replace files of the same name in the folder."""
     runs: int = 1000
@@ -53,11 +57,12 @@ class ReproduceConfig:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one item gives: numbers, figures by name, claims."""
+    """What one item gives: numbers, figures and tables by name, claims."""
 
     numbers: object = None
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    tables: dict[str, Table] = field(default_factory=dict)
 
 
 def _forecaster(_: ReproduceConfig) -> Outcome:
@@ -100,6 +105,35 @@ def _memory(_: ReproduceConfig) -> Outcome:
     return Outcome(sizes, claims=toys.memory_claims(sizes, essential_bytes()))
 
 
+def _paper_table(number: int) -> Callable[[ReproduceConfig], Outcome]:
+    def make(_: ReproduceConfig) -> Outcome:
+        rows, table, claims = reproduce_tables.table_with_claims(number)
+        return Outcome(rows, claims=claims, tables={f"table-{number}": table})
+
+    return make
+
+
+def _depth_table(_: ReproduceConfig) -> Outcome:
+    rows, random = reproduce_tables.depth_records()
+    table = reproduce_tables.depth_table(rows, random)
+    numbers = {"cells": rows, "random": random}
+    return Outcome(numbers, claims=depth_claims(rows, random), tables={"depth-table": table})
+
+
+def _params_table(_: ReproduceConfig) -> Outcome:
+    networks, variants = size_tables.size_records(list_cells()), size_tables.xnas_variants()
+    tables = {
+        "params-table": size_tables.size_table(networks),
+        "params-table-xnas": size_tables.variant_table(variants),
+    }
+    claims = size_tables.xnas_size_claims(variants)
+    return Outcome({"cells": networks, "xnas": variants}, claims=claims, tables=tables)
+
+
+def _cells(_: ReproduceConfig) -> Outcome:
+    return Outcome(figures=reproduce_tables.cell_figures(list_cells()))
+
+
 ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
     "forecaster": _forecaster,
     "toy-3d": _toy_3d,
@@ -108,6 +142,12 @@ ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
     "stochastic": _stochastic,
     "adam": _adam,
     "memory": _memory,
+    "table-1": _paper_table(1),
+    "table-2": _paper_table(2),
+    "table-3": _paper_table(3),
+    "depth-table": _depth_table,
+    "params-table": _params_table,
+    "cells": _cells,
 }
 
 
@@ -120,7 +160,8 @@ def reproduce(
         if item not in ITEMS:
             raise ConfigError(f"nothing called {item!r} to reproduce; there are: {', '.join(ITEMS)}")
     claims: list[Claim] = []
-    names: list[str] = []
+    figures: list[str] = []
+    tables: list[str] = []
     with filled_folder(config.out, overwrite=config.overwrite) as folder:
         for item in chosen:
             started = time.perf_counter()
@@ -129,10 +170,14 @@ def reproduce(
                 write_json(folder / f"{item}.json", outcome.numbers)
             for name, figure in outcome.figures.items():
                 report.save_figure(figure, folder, name)
-            names += outcome.figures
+            for name, table in outcome.tables.items():
+                (folder / f"{name}.md").write_text(table_page(table), encoding="utf8")
+                (folder / f"{name}.csv").write_text(table_csv(table), encoding="utf8", newline="")
+            figures += outcome.figures
+            tables += outcome.tables
             claims += outcome.claims
             tell(_line(item, outcome, time.perf_counter() - started))
-        page = claims_page(claims, names, _how(chosen, config))
+        page = claims_page(claims, figures, _how(chosen, config), tables=tables)
         (folder / "claims.md").write_text(page, encoding="utf8")
     return claims
 
@@ -140,13 +185,17 @@ def reproduce(
 def _line(item: str, outcome: Outcome, seconds: float) -> str:
     told = count_verdicts(outcome.claims)
     made = counted(len(outcome.figures), "figure")
+    if outcome.tables:
+        made = counted(len(outcome.tables), "table")
     return f"{item:12} {made} in {seconds:4.1f} s" + (f"; claims: {told}" if told else "")
 
 
 def _how(items: tuple[str, ...], config: ReproduceConfig) -> str:
     """How the page was made: no machine's name, but what numbers depend on."""
+    errors = " Errors of trained networks are those that the paper prints: none was trained here."
     return (
         f"Made by `xnas reproduce {' '.join(items)}` (stochastic study: {config.runs} runs of "
         f"{config.rounds} rounds, seed {config.seed}; torch {torch.__version__.split('+')[0]}, "
         f"Python {platform.python_version()})."
+        + (errors if any(item.startswith("table-") for item in items) else "")
     )

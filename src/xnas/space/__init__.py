@@ -1,11 +1,11 @@
 """What a search may find: spaces, cells, the genotypes that name them and the networks built of them."""
 
-from xnas.space.create import PRESETS, count_macs, count_parameters, create_model
+from xnas.space.create import count_macs, count_parameters, create_model
 from xnas.space.discretize import discretize, explain
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype, cell_depth
 from xnas.space.network import NETWORKS, Network
 from xnas.space.spaces import SPACES, SearchSpace
-from xnas.space.zoo import find_genotype, list_cells, zoo_cell
+from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
 
 __all__ = [
     "NETWORKS",

@@ -11,10 +11,7 @@ from xnas.errors import ConfigError, UnknownNameError
 from xnas.registry import known_names
 from xnas.space.genotype import Genotype
 from xnas.space.network import NETWORKS, Network
-from xnas.space.zoo import find_genotype
-
-PRESETS = {"xnas_small": 36, "xnas_medium": 44, "xnas_large": 50}
-"""The paper's three CIFAR networks of its cell (Sec. 4.2), by the channels of their first cell."""
+from xnas.space.zoo import PRESETS, find_genotype
 
 
 def create_model(
@@ -41,10 +38,9 @@ def create_model(
     if network not in NETWORKS:
         raise UnknownNameError(f"no network called {network!r}; {known_names(network, NETWORKS)}")
     kind = NETWORKS[network]
-    if isinstance(cell, str) and cell in PRESETS:
-        channels = PRESETS[cell] if channels is None else channels
-        cell = "xnas"
     genotype = find_genotype(cell)
+    if channels is None and isinstance(cell, str):
+        channels = PRESETS.get(cell)
     num_classes = kind.num_classes if num_classes is None else num_classes
     channels = kind.channels if channels is None else channels
     cells = kind.cells if cells is None else cells

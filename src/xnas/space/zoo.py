@@ -18,6 +18,8 @@ from xnas.space.genotype import Genotype
 
 FORMAT, VERSION = "xnas-cell", 1
 GENOTYPE_FILE = "genotype.json"
+PRESETS = {"xnas_small": 36, "xnas_medium": 44, "xnas_large": 50}
+"""The paper's three CIFAR networks of its cell (Sec. 4.2), by the channels of their first cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,11 @@ def other_systems() -> tuple[PaperRow, ...]:
 
 
 def find_genotype(cell: str | Path | Genotype) -> Genotype:
-    """The genotype that is meant: itself, a published cell by name, a JSON file or a run folder."""
+    """The genotype that is meant: itself, a published cell or preset by name, a file or a run folder."""
     if isinstance(cell, Genotype):
         return cell
+    if str(cell) in PRESETS:
+        return zoo_cell("xnas").genotype
     if str(cell) in list_cells():
         return zoo_cell(str(cell)).genotype
     return Genotype.load(genotype_file(cell))

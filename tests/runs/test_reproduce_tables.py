@@ -1,0 +1,221 @@
+"""The paper's tables, typed in again, and our columns beside them."""
+
+from dataclasses import replace
+
+import pytest
+
+from xnas.records import DepthRow
+from xnas.runs import cell_depths, network_sizes, reproduce_tables, size_tables
+from xnas.runs.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
+from xnas.space import count_parameters, list_cells, zoo_cell
+
+# As printed in arXiv:1906.08031v1: architecture, errors, parameters (M), search cost.
+TABLES = {
+    1: """
+        AutoAugment 1.48 26 20
+        NAONet-WS 3.53 2.5 0.3
+        PNAS 3.41 3.2 150
+        Amoeba-A 3.34 3.2 3150
+        DSO-NAS 2.95 3 1
+        DARTS(1nd) 2.94 2.9 0.4
+        ENAS 2.89 4.6 0.5
+        SNAS 2.85 2.8 1.5
+        DARTS(2nd) 2.67 3.4 1
+        NASNet-A 2.65 3.3 1800
+        Amoeba-B 2.55 2.8 3150
+        PDARTS 2.50 3.4 0.3
+        NAONet 2.11 128 200
+        ProxylessNAS 2.08 5.7 10
+        ASAP + ET 1.94 3.7 0.2
+        SharpDarts 1.93 3.6 0.8
+        XNAS-Small 1.81 3.7 0.3
+        XNAS-Medium 1.73 5.6 0.3
+        XNAS-Large 1.60 7.2 0.3
+    """,
+    2: """
+        SNAS 27.3 4.3 1.5
+        ASAP 26.7 5.1 0.2
+        DARTS 26.7 4.9 1
+        NASNet-A 26.0 5.3 1800
+        PNAS 25.8 5.1 150
+        Amoeba-A 25.5 5.1 3150
+        RandWire 25.3 5.6 0
+        SharpDarts 25.1 4.9 0.8
+        Amoeba-C 24.3 6.4 3150
+        XNAS 24.0 5.2 0.3
+    """,
+    3: """
+        Known SotA 10.7 3.65 1.02 10.7 6.83 26 -
+        PDARTS 15.9 - - - - 3.6 0.3
+        NAONet-1 15.7 - - - - 10.8 200
+        NAONet-2 14.7 - - - - 128 200
+        PDARTS-L 14.6 - - - - 11 0.3
+        SNAS† 16.5 3.72 1.98 14.7 7.13 2.8 1.5
+        PNAS† 15.9 3.72 1.83 12.3 7.03 3.4 150
+        Amoeba-A† 15.9 3.8 1.93 11.8 7.18 3.2 3150
+        NASNet† 15.8 3.71 1.96 13.4 6.93 3.3 1800
+        DARTS† 15.7 3.68 1.95 10.8 6.88 3.4 1
+        ASAP† 15.6 3.71 1.81 10.7 6.83 2.5 0.2
+        XNAS-Small 13.6 3.64 1.72 6.3 6.0 3.7 0.3
+    """,
+}
+DEPTHS = {
+    "SNAS": 0.625,
+    "PNAS": 0.5,
+    "Amoeba-A": 0.9,
+    "NASNet": 0.4,
+    "DARTS": 0.625,
+    "ASAP": 0.875,
+    "XNAS": 1.375,
+}
+
+
+def printed(number):
+    """Rows of one of the paper's tables: name, then entries, - for none."""
+    columns = {1: 3, 2: 3, 3: 7}[number]
+    return [
+        (" ".join(words[:-columns]), *words[-columns:])
+        for words in map(str.split, TABLES[number].strip().splitlines())
+    ]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return {number: reproduce_tables.table_with_claims(number)[:2] for number in TABLES}
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_the_first_columns_are_the_papers(tables, number):
+    expected = printed(number)
+    _, table = tables[number]
+    shown = [tuple(entry or "-" for entry in row[: len(expected[0])]) for row in table.rows]
+    assert list(dict.fromkeys(shown)) == expected
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_every_row_has_a_counted_network_or_a_reason(tables, number):
+    rows, table = tables[number]
+    assert len(table.rows) == len(rows)
+    for row in rows:
+        if row.cell is None:
+            assert row.note.startswith("not ")
+            assert row.parameters is None
+        else:
+            assert row.parameters > 0
+            assert row.macs > row.parameters
+            assert row.depth == zoo_cell(row.cell).depth
+            assert (row.agrees == "no") <= bool(row.note)
+
+
+def test_rows_agree_as_their_digits_say(tables):
+    found = {(row.row, row.cell): row.agrees for row in tables[1][0]}
+    assert found["XNAS-Small", "xnas"] == "yes, truncated"  # 3,793,438 printed 3.7
+    assert found["XNAS-Medium", "xnas"] == "yes, rounded"  # 5,594,918 printed 5.6
+    assert found["XNAS-Large", "xnas"] == "yes, rounded"  # 7,174,760 printed 7.2
+    assert found["PNAS", "pnas"] == "no"
+    assert found["SNAS", "snas_moderate"] == "yes"  # 2,847,358 printed 2.8
+    (row,) = [row for row in tables[2][0] if row.row == "XNAS"]
+    assert (row.agrees, row.parameters, row.macs) == ("yes, truncated", 5_258_564, 568_761_264)
+    assert (row.stem_channels, row.squeeze_excitation) == (56, True)
+
+
+@pytest.mark.parametrize(
+    ("counted", "millions", "told"),
+    [
+        (3_793_438, 3.8, "yes, rounded"),
+        (3_749_999, 3.7, "yes"),
+        (3_650_000, 3.7, "yes, rounded"),
+        (3_799_999, 3.7, "yes, truncated"),
+        (3_699_999, 3.6, "yes, truncated"),
+        (10_521_802, 11, "yes, rounded"),
+        (10_521_802, 10, "yes, truncated"),
+        (10_521_802, 12, "no"),
+    ],
+)
+def test_agreement_is_by_the_digits_that_are_printed(counted, millions, told):
+    assert agreement(counted, millions) == told
+
+
+@pytest.mark.parametrize(
+    ("cell", "shape"), [("xnas", CIFAR), ("xnas", IMAGENET), ("pnas", DARTS_IMAGENET)]
+)
+def test_parameters_are_a_parabola_in_the_channels(cell, shape):
+    for channels in (24, 70):  # off the three counts, on both sides
+        network = network_sizes.empty_network(cell, shape.at(channels))
+        count = count_parameters(network)
+        assert nearest_channels(cell, shape, count / 1e6) == (channels, count)
+        assert nearest_channels(cell, shape, count / 1e6 + 0.001)[0] == channels
+
+
+def test_a_stem_follows_the_channels_if_it_is_a_multiple_of_them():
+    assert CIFAR.at(44).stem_channels == 132
+    assert DARTS_IMAGENET.at(40).stem_channels == 40
+    assert IMAGENET.at(40).stem_channels == 56
+
+
+def test_the_depth_table_has_the_papers_depths_and_every_cell():
+    rows, random = reproduce_tables.depth_records()
+    assert {row.row: row.printed for row in rows if row.row} == DEPTHS
+    assert sorted(row.cell for row in rows) == list_cells()
+    table = reproduce_tables.depth_table(rows, random)
+    assert len(table.rows) == len(list_cells()) + 1
+    reached = {row.cell: row.reached for row in rows if row.row}
+    # Every published SNAS cell has depth 0.5; PNAS has 1.0, and 0.7 with its inputs swapped.
+    assert [reached[f"snas_{kind}"] for kind in ("mild", "moderate", "aggressive")] == ["none"] * 3
+    pnas = next(row for row in rows if row.cell == "pnas")
+    assert (pnas.depth, pnas.swapped, pnas.reached) == (1.0, 0.7, "renumbered")
+    told = {row[2]: row[-1] for row in table.rows}
+    assert told["snas_mild"].startswith("differs: half of the edges come from each input")
+    assert told["pnas"].startswith("differs; another numbering")
+    assert told["xnas"] == ""
+
+
+def test_pnas_has_the_printed_depth_by_hand():
+    # Inputs swapped: of the sources 0 0 1 1 1 1 4 1 0 1 three are now 1 and six 0; node 4 as the first
+    # node is 2. (3 + 2) / 10 = 0.5.
+    assert cell_depths.reachable_depths(zoo_cell("pnas").genotype.normal)[0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"reached": "none", "least": 0.4}, "differs: no numbering"),
+        ({"reached": "inputs swapped"}, "differs, unless the inputs are swapped"),
+        ({"reached": None}, ""),
+    ],
+)
+def test_a_depth_that_differs_says_why(changes, words):
+    random = cell_depths.random_depths(1.375, cells=10)
+    row = replace(cell_depths.depth_rows()[0], **changes)
+    assert isinstance(row, DepthRow)
+    assert reproduce_tables.depth_table([row], random).rows[0][-1].startswith(words)
+
+
+def test_random_cells_have_the_depth_that_arithmetic_gives():
+    random = cell_depths.random_depths(1.375)
+    # A node k picks two of k sources, whose mean is (k - 1) / 2: over nodes 2 to 5 that is 1.25.
+    assert random.exact_mean == cell_depths.mean_random_depth(4) == 1.25
+    error = random.exact_deviation / random.cells**0.5
+    assert abs(random.mean - random.exact_mean) < 4 * error
+    assert abs(random.share_deeper - random.exact_share_deeper) < 4 * 0.5 / random.cells**0.5
+    assert cell_depths.mean_random_depth(5) == 1.5
+
+
+def test_sizes_are_those_of_the_networks():
+    networks = size_tables.size_records(["xnas"])
+    variants = size_tables.xnas_variants()
+    table, others = size_tables.size_table(networks), size_tables.variant_table(variants)
+    found = dict(zip(table.header, table.rows[0], strict=True))
+    assert found["CIFAR 44: parameters"] == 5_594_918
+    assert found["ImageNet 46, stem 56 SE: MACs"] == 568_761_264
+    counts = {
+        (n.network, n.channels, n.num_classes, n.in_chans, n.auxiliary, n.squeeze_excitation): n
+        for n in variants
+    }
+    small = counts["cifar", 36, 10, 3, False, False]
+    # The tower alone: 476,426 parameters at 36 channels, none of which a prediction uses.
+    tower = counts["cifar", 36, 10, 3, True, False]
+    assert (tower.parameters - small.parameters, tower.macs) == (476_426, small.macs)
+    assert counts["cifar", 36, 100, 3, False, False].parameters == 3_845_368
+    assert counts["cifar", 36, 10, 1, False, False].parameters == 3_782_926
+    assert len(others.rows) == len(variants)
