@@ -16,5 +16,11 @@ def known():
 
 
 @pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory, monkeypatch):
+    """No test reads or writes what its user's runs remember."""
+    monkeypatch.setenv("XNAS_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(0)

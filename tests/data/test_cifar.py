@@ -1,14 +1,12 @@
-"""CIFAR-10 is read from its original files, and nothing in them is trusted."""
+"""CIFAR-10 and CIFAR-100 are read from their original files, and nothing in them is trusted."""
 
 import os
-import pickle
-import struct
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
+from datasets_made import make_cifar100, noise, unchecked, write_pickle
 
 from xnas.data import channel_statistics, load_data
 from xnas.data.cifar import MEAN, STD
@@ -16,27 +14,6 @@ from xnas.errors import DatasetError
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 FILES = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
-
-
-class Python2Pickler(pickle._Pickler):
-    """Writes strings and bytes as Python 2 did, which wrote the original files."""
-
-    dispatch: ClassVar = dict(pickle._Pickler.dispatch)
-
-    def save_string(self, value):
-        raw = value.encode("latin1") if isinstance(value, str) else value
-        self.write(pickle.BINSTRING + struct.pack("<i", len(raw)) + raw)
-        self.memoize(value)
-
-    dispatch[str] = save_string
-    dispatch[bytes] = save_string
-
-
-def write_pickle(path, content):
-    with path.open("wb") as file:
-        Python2Pickler(file, protocol=2).dump(content)
-    old = path.read_bytes().replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
-    path.write_bytes(old)
 
 
 def batch(number, images):
@@ -56,6 +33,7 @@ def cifar(tmp_path, monkeypatch):
     """A folder with small files of the original layout, in a place where nothing else is found."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XNAS_DATA", raising=False)
+    unchecked(monkeypatch, "cifar10")
     folder = tmp_path / "somewhere" / "cifar-10-batches-py"
     folder.mkdir(parents=True)
     for number, name in enumerate(FILES):
@@ -117,14 +95,15 @@ def test_without_files_the_message_says_where_it_looked(tmp_path, monkeypatch):
         DatasetError, match="no CIFAR-10 files in /nowhere/given, /nowhere/data, data"
     ) as told:
         load_data("cifar10", data_dir=Path("/nowhere/given"))
-    assert "unpack https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz" in str(told.value)
+    assert '"xnas data cifar10" says how to get them' in str(told.value)
     assert "--data-dir" in str(told.value)
 
 
 def test_missing_files_are_named(cifar):
     for name in ("data_batch_3", "batches.meta"):
         (cifar / name).unlink()
-    with pytest.raises(DatasetError, match=r"lacks data_batch_3, batches.meta; unpack https"):
+    words = r"CIFAR-10 in .* is not whole: data_batch_3 is missing \(and 1 more of its files\)"
+    with pytest.raises(DatasetError, match=words):
         load_data("cifar10", data_dir=cifar)
 
 
@@ -180,10 +159,36 @@ def test_a_pickle_that_asks_for_anything_else_is_refused_before_it_runs(
 ):
     write_pickle(cifar / "data_batch_4", {"data": Evil(function, *arguments), "labels": []})
     with pytest.raises(
-        DatasetError, match=f"a CIFAR-10 file asks for {name}, which no published one needs"
+        DatasetError, match=f"a CIFAR file asks for {name}, which no published one needs"
     ):
         load_data("cifar10", data_dir=cifar)
     assert not Path("taken").exists()
+
+
+def test_a_file_that_is_not_the_published_one_is_refused(cifar, monkeypatch):
+    monkeypatch.undo()
+    with pytest.raises(DatasetError, match=r"data_batch_1 has \d.* bytes instead of 31,035,704"):
+        load_data("cifar10", data_dir=cifar)
+
+
+def test_cifar100_has_the_fine_classes_and_statistics_of_its_own(tmp_path, monkeypatch):
+    unchecked(monkeypatch, "cifar100")
+    folder = make_cifar100(tmp_path / "cifar-100-python")
+    data = load_data("cifar100", data_dir=tmp_path)
+    assert data.classes == tuple(f"fine {label}" for label in range(100))
+    assert torch.equal(data.images.flatten(1), torch.tensor(noise(0, 200, 3072)))
+    assert torch.equal(data.test_images.flatten(1), torch.tensor(noise(1, 100, 3072)))
+    assert data.labels.tolist() == [index % 100 for index in range(200)]
+    assert (data.mean, data.std) == channel_statistics(data.images)
+    assert data.note == f"read from {folder}"
+
+
+def test_cifar100_without_fine_labels_is_refused(tmp_path, monkeypatch):
+    unchecked(monkeypatch, "cifar100")
+    folder = make_cifar100(tmp_path / "cifar-100-python")
+    write_pickle(folder / "test", {"data": noise(0, 1, 3072), "coarse_labels": [0]})
+    with pytest.raises(DatasetError, match="it holds no data or no fine_labels"):
+        load_data("cifar100", data_dir=tmp_path)
 
 
 real = os.environ.get("XNAS_DATA", "")

@@ -3,7 +3,10 @@
 import pytest
 import torch
 
-from xnas.data import AutoAugmentTrain, BatchSource, Chain, Crop, Flip
+from xnas.data import AutoAugmentTrain, BatchSource, Chain, Crop, Cutout, Flip, RandomResizedCrop
+from xnas.data.autoaugment import Draws, apply_draws, draw
+from xnas.data.policies import POLICIES
+from xnas.data.resized_crop import resized_crops
 
 pytestmark = [
     pytest.mark.gpu,
@@ -13,7 +16,7 @@ pytestmark = [
 ROUNDS = 6
 
 
-def source(device="cuda", augment=None):
+def source(device="cuda", augment=None, finish=None):
     generator = torch.Generator().manual_seed(7)
     images = torch.randint(256, (50, 3, 32, 32), dtype=torch.uint8, generator=generator)
     return BatchSource(
@@ -26,6 +29,7 @@ def source(device="cuda", augment=None):
         seed=3,
         name="training",
         augment=augment,
+        finish=finish,
     )
 
 
@@ -60,8 +64,17 @@ def capture(batches, buffers):
     return graph
 
 
-def test_replayed_batches_equal_plain_ones_over_epochs():
-    plain, captured = (source(augment=Chain((Crop(4), Flip()))) for _ in range(2))
+@pytest.mark.parametrize(
+    ("steps", "finish"),
+    [
+        ((Crop(4), Flip()), None),
+        ((Crop(4), Flip(), AutoAugmentTrain("cifar10")), Cutout(16)),
+        ((RandomResizedCrop((32, 32)), Flip(), AutoAugmentTrain("imagenet")), None),
+    ],
+    ids=["search", "training", "resized"],
+)
+def test_replayed_batches_equal_plain_ones_over_epochs(steps, finish):
+    plain, captured = (source(augment=Chain(steps), finish=finish) for _ in range(2))
     buffers = captured.buffers()
     captured.begin_epoch(0, ROUNDS)
     graph = capture(captured, buffers)
@@ -120,3 +133,24 @@ def test_auto_augment_repeats_on_a_gpu_and_moves_no_global_state():
         states.append(torch.cuda.get_rng_state())
     assert_equal(*results)
     assert all(torch.equal(states[0], state) for state in states)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_same_draws_give_the_same_images_on_gpu_and_cpu(policy, channels):
+    images = torch.randint(256, (200, channels, 32, 32), dtype=torch.uint8)
+    augment = AutoAugmentTrain(policy)
+    choices, on_gpu = augment.choices(images), augment.choices(images.cuda())
+    draws = draw(choices, len(images), torch.Generator().manual_seed(1))
+    gpu_draws = Draws(draws.pair.cuda(), draws.applied.cuda(), draws.negative.cuda())
+    expected = apply_draws(images, choices, draws, way="grouped")
+    for way in ("merged", "grouped"):
+        result = apply_draws(images.cuda(), on_gpu, gpu_draws, way=way).cpu()
+        assert (result != expected).float().mean() <= 0.001  # as geometric operations may
+
+
+def test_boxes_are_resized_alike_on_gpu_and_cpu():
+    images = torch.randint(256, (20, 3, 64, 48), dtype=torch.uint8)
+    boxes = RandomResizedCrop((32, 32)).boxes(images, torch.Generator().manual_seed(0))
+    result = resized_crops(images.cuda(), boxes.cuda(), (32, 32)).cpu()
+    assert torch.equal(result, resized_crops(images, boxes, (32, 32)))

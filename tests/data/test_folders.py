@@ -1,11 +1,14 @@
 """Any folder of class folders becomes a dataset, or one line says why not."""
 
+import os
+import time
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
-from xnas.data import BatchSource, halves, load_data
+from xnas.data import BatchSource, halves, list_folder, load_data
 from xnas.errors import ConfigError, DatasetError
 
 
@@ -310,3 +313,143 @@ def test_folders_that_cannot_be_used_are_refused_in_one_line(build, words, tmp_p
     with pytest.raises(DatasetError, match=words) as told:
         load_data(tmp_path)
     assert "\n" not in str(told.value)
+
+
+def test_the_rule_for_resizing_can_be_set_and_is_told(tmp_path):
+    flowers(tmp_path, mode="L", size=(50, 100), value=200)
+    cropped = load_data(tmp_path)
+    padded = load_data(tmp_path, resize="pad")
+    assert cropped.images.unique().tolist() == [200]
+    assert padded.images[0, 0, :, 32].tolist() == [0] * 16 + [200] * 32 + [0] * 16
+    assert "(cover, then crop the centre)" in cropped.note
+    assert "(fit inside, then pad with black)" in padded.note
+    with pytest.raises(ConfigError, match="no rule for resizing called 'bend'"):
+        load_data(tmp_path, resize="bend")
+
+
+def spoiled(root):
+    """Ten images of each of two classes, of which three cannot be read, each in a way of its own."""
+    flowers(root, count=10)
+    (root / "rose" / "3.png").write_bytes(b"")
+    (root / "tulip" / "0.png").write_bytes(b"no image")
+    whole = (root / "tulip" / "5.png").read_bytes()
+    (root / "tulip" / "5.png").write_bytes(whole[: len(whole) // 2])
+    return root
+
+
+def test_all_bad_images_are_counted_and_the_first_is_named(tmp_path):
+    words = r"3 of 20 images cannot be used; the first: cannot read the image .*rose/3.png \(.*skip-bad"
+    with pytest.raises(DatasetError, match=words):
+        load_data(spoiled(tmp_path))
+
+
+def test_bad_images_can_be_left_out(tmp_path):
+    data = load_data(spoiled(tmp_path), skip_bad_images=True)
+    assert len(data.images) + len(data.test_images) == 17
+    total = torch.bincount(data.labels) + torch.bincount(data.test_labels)
+    assert total.tolist() == [9, 8]
+    assert "3 bad images left out (first: cannot read the image" in data.note
+    assert "\n" not in data.note
+
+
+def test_leaving_images_out_keeps_test_images_where_they_are(tmp_path):
+    whole, fewer = tmp_path / "whole", tmp_path / "fewer"
+    numbered(whole)
+    numbered(fewer)
+    for name in ("0", "1", "2"):
+        (fewer / "a" / f"{name}.png").write_bytes(b"")
+    before, after = load_data(whole), load_data(fewer, skip_bad_images=True)
+    assert set(after.test_images[:, 0, 0, 0].tolist()) <= set(before.test_images[:, 0, 0, 0].tolist())
+    assert set(after.images[:, 0, 0, 0].tolist()) <= set(before.images[:, 0, 0, 0].tolist())
+
+
+def test_a_class_of_bad_images_is_told_even_if_they_are_left_out(tmp_path):
+    flowers(tmp_path)
+    for path in list((tmp_path / "rose").iterdir())[:4]:
+        path.write_bytes(b"")
+    with pytest.raises(DatasetError, match=r"class 'rose' of .* has [01] training images left"):
+        load_data(tmp_path, skip_bad_images=True)
+
+
+def test_a_folder_of_bad_images_alone_is_refused(tmp_path):
+    flowers(tmp_path)
+    for path in tmp_path.glob("*/*.png"):
+        path.write_bytes(b"")
+    with pytest.raises(DatasetError, match="8 of 8 images cannot be used"):
+        load_data(tmp_path, skip_bad_images=True)
+
+
+def test_two_thousand_class_folders_are_read_in_bounded_time(tmp_path):
+    image = tmp_path / "one.png"
+    write(image, mode="L", size=(8, 8))
+    root = tmp_path / "many"
+    for label in range(2000):
+        (root / f"class {label:04}").mkdir(parents=True)
+        for index in range(4):
+            os.link(image, root / f"class {label:04}" / f"{index}.png")
+    started = time.perf_counter()
+    data = load_data(root)
+    assert time.perf_counter() - started < 20  # it takes about 2 s
+    assert len(data.classes) == 2000
+    assert (len(data.images), len(data.test_images)) == (6000, 2000)
+
+
+def test_a_listing_decodes_nothing(tmp_path):
+    for part in ("train", "val", "test"):
+        flowers(tmp_path / part)
+    for path in tmp_path.glob("*/*/*.png"):
+        path.write_bytes(b"no image")
+    index = list_folder(tmp_path)
+    assert index.classes == ("rose", "tulip")
+    assert (len(index.train), len(index.test)) == (20, 10)
+    assert index.train.files[0] == tmp_path / "train" / "rose" / "0.png"
+    assert index.train.labels.tolist() == [0] * 5 + [1] * 5 + [0] * 5 + [1] * 5
+    assert index.notes == ("val joins train",)
+    assert len(list_folder(tmp_path, use_val=False).train) == 10
+    other = list_folder(tmp_path, val_is_test=True)
+    assert {path.parts[-3] for path in other.test.files} == {"val"}
+
+
+def test_links_that_lead_back_lead_nowhere(tmp_path):
+    flowers(tmp_path)
+    (tmp_path / "rose" / "again").symlink_to(tmp_path)
+    (tmp_path / "tulip" / "again").symlink_to(tmp_path / "tulip")
+    data = load_data(tmp_path)
+    assert len(data.images) + len(data.test_images) == 10
+    assert "2 other files or folders left out" in data.note
+
+
+def test_a_class_that_is_a_link_in_a_circle_is_named(tmp_path):
+    flowers(tmp_path)
+    (tmp_path / "lily").symlink_to(tmp_path / "lily")
+    with pytest.raises(DatasetError, match="lily is a link that leads nowhere or in a circle; mend"):
+        load_data(tmp_path)
+
+
+def test_a_folder_that_is_a_link_in_a_circle_is_named(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(DatasetError, match="a is a link that leads nowhere or in a circle; give"):
+        load_data(tmp_path / "a")
+
+
+def test_an_image_that_is_a_link_to_nowhere_is_a_bad_image(tmp_path):
+    flowers(tmp_path)
+    (tmp_path / "rose" / "0.png").unlink()
+    (tmp_path / "rose" / "0.png").symlink_to(tmp_path / "gone.png")
+    with pytest.raises(DatasetError, match=r"cannot read the image .*rose/0.png \(.*No such file"):
+        load_data(tmp_path)
+
+
+def test_a_pipe_that_is_called_like_an_image_is_not_waited_for(tmp_path):
+    flowers(tmp_path)
+    os.mkfifo(tmp_path / "rose" / "pipe.png")
+    assert "1 other files or folders left out" in load_data(tmp_path).note
+
+
+def test_linked_class_folders_are_followed(tmp_path):
+    flowers(tmp_path / "elsewhere")
+    (tmp_path / "here").mkdir()
+    for name in ("rose", "tulip"):
+        (tmp_path / "here" / name).symlink_to(tmp_path / "elsewhere" / name)
+    assert load_data(tmp_path / "here").classes == ("rose", "tulip")

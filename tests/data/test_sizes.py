@@ -1,4 +1,4 @@
-"""Images get a size by a stated rule, and are never bent."""
+"""Images get a size by a stated rule, and are bent only if that is asked for."""
 
 import pytest
 import torch
@@ -48,6 +48,43 @@ def test_every_image_fits_every_size(given_size, size):
     fitted = fit(image, size)
     assert fitted.shape == (1, 1, *size)
     assert fitted.unique().tolist() == [77]  # nothing is padded
+
+
+@given(
+    st.tuples(st.integers(1, 90), st.integers(1, 90)), st.tuples(st.integers(8, 40), st.integers(8, 40))
+)
+def test_padding_shows_the_whole_image_in_its_proportions_between_black_bars(given_size, size):
+    image = torch.full((1, 1, *given_size), 77, dtype=torch.uint8)
+    padded = fit(image, size, "pad")
+    assert padded.shape == (1, 1, *size)
+    assert set(padded.unique().tolist()) <= {0, 77}
+    shown = (padded[0, 0] == 77).nonzero()
+    top, left, bottom, right = *shown.min(0).values.tolist(), *shown.max(0).values.tolist()
+    height, width = bottom - top + 1, right - left + 1
+    assert height == size[0] or width == size[1]  # one side is filled
+    assert abs(height * given_size[1] - width * given_size[0]) <= max(given_size)  # within a pixel
+    assert abs(top - (size[0] - 1 - bottom)) <= 1
+    assert abs(left - (size[1] - 1 - right)) <= 1
+
+
+@pytest.mark.parametrize(("height", "width"), [(40, 90), (90, 40), (20, 31)])
+def test_padding_to_a_square_is_scaling_the_longer_side(height, width):
+    images = torch.randint(256, (2, 3, height, width), dtype=torch.uint8)
+    scaled = tv.resize(images, None, max_size=32, antialias=True)
+    padded = fit(images, (32, 32), "pad")
+    top, left = (32 - scaled.shape[2]) // 2, (32 - scaled.shape[3]) // 2
+    shown = padded[..., top : top + scaled.shape[2], left : left + scaled.shape[3]]
+    assert torch.equal(shown, scaled)
+
+
+def test_stretching_is_a_plain_resize():
+    images = torch.randint(256, (2, 3, 40, 90), dtype=torch.uint8)
+    assert torch.equal(fit(images, (32, 16), "stretch"), tv.resize(images, [32, 16], antialias=True))
+
+
+def test_a_dataset_says_by_which_rule_it_was_resized():
+    assert resized(dataset((16, 24)), 8, "pad").note.endswith("(fit inside, then pad with black)")
+    assert resized(dataset((16, 24)), 8, "stretch").note.endswith("(stretch, whatever the proportions)")
 
 
 def dataset(size):

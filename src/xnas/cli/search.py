@@ -32,7 +32,7 @@ def search(
     Parameters
     ----------
     data
-        A dataset (digits, cifar10) or a folder of class folders; the embedded digits by default.
+        A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
     resume
         Go on with the search in this run folder; its own settings hold.
     """

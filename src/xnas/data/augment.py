@@ -2,26 +2,37 @@
 
 An augmentation takes images (n, channels, height, width), uint8 or float, and a generator on their
 device, and returns images of the same shape and kind. Every image gets its own draw. The order is that
-of the paper's search (Sec. 9.2): pad, crop, flip, AutoAugment, standardise.
+of the paper's search (Sec. 9.2): pad, crop, flip, AutoAugment, standardise; a training adds cutout.
 
-`Crop` and `Flip` read nothing on the host, so they can be captured in a CUDA graph; AutoAugment is
-torchvision's, image by image, and cannot.
+On a GPU nothing is read on the host, so that a CUDA graph can hold all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own habit
 
-from xnas.data.images import ImageData
+from xnas.data.autoaugment import AutoAugmentTrain
 from xnas.errors import ConfigError
 
 Augmentation = Callable[[Tensor, Generator], Tensor]
-POLICIES = ("cifar10", "imagenet", "svhn")
+
+
+class Pictures(Protocol):
+    """What has to be known of a dataset, in memory or in files, to augment its images."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+
+    @property
+    def flip(self) -> bool:
+        """Whether a mirrored image still shows its class."""
 
 
 def standardize(images: Tensor, mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor) -> Tensor:
@@ -30,7 +41,7 @@ def standardize(images: Tensor, mean: Sequence[float] | Tensor, std: Sequence[fl
     Bytes become 0..1 first; float images are taken to be there already.
     """
     pixels = images.float() * (1 / 255) if images.dtype == torch.uint8 else images.float()
-    return (pixels - _by_channel(mean, images)) / _by_channel(std, images)
+    return (pixels - _by_channel(mean, images)).div_(_by_channel(std, images))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +58,14 @@ class Crop:
 
     def __call__(self, images: Tensor, generator: Generator) -> Tensor:
         """Each image moved by up to `padding` pixels each way."""
-        count, channels, height, width = images.shape
+        count, _, height, width = images.shape
         device = images.device
         padded = F.pad(images, (self.padding,) * 4)
-        corner = torch.randint(
-            2 * self.padding + 1, (2, count, 1), generator=generator, device=device
-        )  # of the cut, from the upper left of the padded image
-        rows = corner[0] + torch.arange(height, device=device)
-        columns = corner[1] + torch.arange(width, device=device)
-        cut = padded.gather(2, rows[:, None, :, None].expand(-1, channels, -1, padded.shape[3]))
-        return cut.gather(3, columns[:, None, None, :].expand(-1, channels, height, -1))
+        top, left = torch.randint(
+            2 * self.padding + 1, (2, count), generator=generator, device=device
+        )  # of the cut, in the padded image
+        cuts = padded.unfold(2, height, 1).unfold(3, width, 1).movedim(1, 3)  # all of them; a view
+        return cuts[torch.arange(count, device=device), top, left]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +78,33 @@ class Flip:
         return torch.where(mirrored[:, None, None, None], images.flip(-1), images)
 
 
-class AutoAugmentTrain:
-    """AutoAugment's learned policies, by torchvision: two operations drawn for each image.
+@dataclass(frozen=True, slots=True)
+class Cutout:
+    """Set a square to 0 in each image: in standardised images, a hole of the mean colour.
 
-    Holes that geometric operations leave are black. The policies were learned with labels (that of
-    `cifar10` with labels of CIFAR-10), which a search that uses them should say.
+    The centre is any pixel, and what lies outside the image is cut off: of 16 pixels on 32, a mean side
+    of 14 is left.
     """
 
-    def __init__(self, policy: str = "cifar10") -> None:
-        from torchvision.transforms import v2  # type: ignore[import-untyped]  # noqa: PLC0415
+    side: int
 
-        if policy not in POLICIES:
-            known = ", ".join(POLICIES)
-            raise ConfigError(f"no AutoAugment policy called {policy!r}; there are: {known}")
-        self.policy = policy
-        self._transform = v2.AutoAugment(v2.AutoAugmentPolicy(policy))
+    def __post_init__(self) -> None:
+        if self.side < 1:
+            raise ConfigError(f"cutout must be at least 1 pixel, got {self.side}; leave it out")
 
     def __call__(self, images: Tensor, generator: Generator) -> Tensor:
-        """Each image after operations of its own; uint8 alone, which the policies are made for."""
-        if images.dtype != torch.uint8:
-            raise ConfigError(
-                f"AutoAugment takes uint8 images, got {images.dtype}; standardize after it"
-            )
-        draw = torch.randint(2**63 - 1, (1,), generator=generator, device=generator.device)
-        with torch.random.fork_rng(devices=[]):  # torchvision draws from the global generator
-            torch.default_generator.manual_seed(int(draw))
-            return torch.stack([self._transform(image) for image in images])
+        """Each image with a hole of its own."""
+        count, _, height, width = images.shape
+        device = images.device
+        row = torch.randint(height, (count, 1), generator=generator, device=device)
+        column = torch.randint(width, (count, 1), generator=generator, device=device)
+        hole = self._reached(row, height)[:, None, :, None] & self._reached(column, width)[:, None, None]
+        return images.masked_fill(hole, 0)
 
-    def __repr__(self) -> str:
-        return f"AutoAugmentTrain({self.policy!r})"
+    def _reached(self, centre: Tensor, length: int) -> Tensor:
+        """Which of `length` rows or columns a square around `centre` (n, 1) reaches: (n, length)."""
+        offset = torch.arange(length, device=centre.device) - centre + self.side // 2
+        return (offset >= 0) & (offset < self.side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +120,7 @@ class Chain:
         return images
 
 
-def augmentation_for(data: ImageData, *, autoaugment: str | None = None) -> Chain:
+def augmentation_for(data: Pictures, *, autoaugment: str | None = None) -> Chain:
     """Crop with an eighth of the side as padding (4 pixels for 32) and, where the data allow it, flip.
 
     `autoaugment` names a policy to follow them.
@@ -127,6 +134,18 @@ def augmentation_for(data: ImageData, *, autoaugment: str | None = None) -> Chai
     if autoaugment is not None:
         steps.append(AutoAugmentTrain(autoaugment))
     return Chain(tuple(steps))
+
+
+def training_augmentation(
+    data: Pictures, *, autoaugment: str | None = None, cutout: int | None = None
+) -> tuple[Chain, Cutout | None]:
+    """What a training does before and after its images are standardised.
+
+    The two are `augment` and `finish` of a `BatchSource`; `cutout` is the side of the hole in pixels,
+    16 for 32 in the paper's trainings.
+    """
+    augment = augmentation_for(data, autoaugment=autoaugment)
+    return augment, None if cutout is None else Cutout(cutout)
 
 
 def _by_channel(values: Sequence[float] | Tensor, images: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Generator, Tensor
 
 from xnas.data.augment import Augmentation, standardize
+from xnas.data.imbalance import balanced_order
 from xnas.data.splits import stream, stream_seed
 from xnas.errors import ConfigError
 
@@ -30,6 +31,9 @@ class BatchSource:
     `images` (uint8) and `labels` hold a whole dataset on a device, shared with other sources; `indices`
     says which of them are this source's own. `name` is the half's in messages and in the streams of
     randomness: the order of the images and their augmentation follow from (seed, name, epoch) alone.
+    `augment` acts on bytes, before images are standardised, and `finish` (cutout, say) on what follows.
+    With `balance` an epoch's order holds every class equally often: images of rare classes come again,
+    and some of frequent ones wait for another epoch.
 
     In a CUDA graph, register `generator` with the graph; `order`, `position` and the generator keep
     their places from epoch to epoch as long as the number of rounds stays.
@@ -47,6 +51,8 @@ class BatchSource:
         seed: int,
         name: str,
         augment: Augmentation | None = None,
+        finish: Augmentation | None = None,
+        balance: bool = False,
     ) -> None:
         if batch_size < 1 or len(indices) == 0:
             raise ConfigError(
@@ -56,6 +62,8 @@ class BatchSource:
         self.images, self.labels = images, labels.to(device)
         self.indices = indices.to(device)
         self.batch_size, self.seed, self.name, self.augment = batch_size, seed, name, augment
+        self.finish = finish
+        self._classes = labels.cpu()[indices.cpu()] if balance else None
         self.mean = torch.tensor(mean, dtype=torch.float32, device=device)
         self.std = torch.tensor(std, dtype=torch.float32, device=device)
         self.epoch: int | None = None
@@ -72,8 +80,9 @@ class BatchSource:
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of an epoch of `rounds` batches and go to its start.
 
-        Every image comes once before any comes again. More rounds than the images give are allowed: a
-        half that is smaller than the other goes round in step with it.
+        Every image comes once before any comes again; with `balance` that holds within each class. More
+        rounds than the images give are allowed: a half that is smaller than the other goes round in step
+        with it.
         """
         if rounds < 1:
             raise ConfigError(f"an epoch needs at least 1 round, got {rounds}")
@@ -111,7 +120,8 @@ class BatchSource:
         images = self.images.index_select(0, indices)
         if self.augment is not None:
             images = self.augment(images, self.generator)
-        images_out.copy_(standardize(images, self.mean, self.std))
+        images = standardize(images, self.mean, self.std)
+        images_out.copy_(images if self.finish is None else self.finish(images, self.generator))
         labels_out.copy_(self.labels.index_select(0, indices))
         self.position.add_(1)
         self._asked += 1
@@ -167,8 +177,11 @@ class BatchSource:
         """Indices (rounds, batch_size) of an epoch: permutations, one after another and cut."""
         generator = stream(self.seed, f"{self.name}/order/{epoch}")
         wanted = rounds * self.batch_size
-        times = -(-wanted // self.examples)
-        drawn = torch.cat([torch.randperm(self.examples, generator=generator) for _ in range(times)])
+        if self._classes is not None:
+            drawn = balanced_order(self._classes, wanted, generator)
+        else:
+            times = -(-wanted // self.examples)
+            drawn = torch.cat([torch.randperm(self.examples, generator=generator) for _ in range(times)])
         order = self.indices.index_select(0, drawn[:wanted].to(self.indices.device))
         return order.view(rounds, self.batch_size)
 

@@ -1,4 +1,4 @@
-"""CIFAR-10 from the files that its authors publish: pickles of Python 2, read without trust.
+"""CIFAR-10 and CIFAR-100 from the published files: pickles of Python 2, read without trust.
 
 A pickle can ask for any function of any module to be called. This reader knows the three names that
 CIFAR's files use, puts stand-ins in their place that accept bytes and a shape, and refuses the rest.
@@ -6,8 +6,8 @@ CIFAR's files use, puts stand-ins in their place that accept bytes and a shape, 
 
 from __future__ import annotations
 
-import os
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from xnas.data.catalogue import CATALOGUE, Known
 from xnas.data.images import ImageData
+from xnas.data.options import DataOptions
+from xnas.data.places import require_found
+from xnas.data.wholeness import require_whole
 from xnas.errors import DatasetError
 
-FOLDER = "cifar-10-batches-py"
-TRAIN_FILES = tuple(f"data_batch_{number}" for number in range(1, 6))
-TEST_FILE, META_FILE = "test_batch", "batches.meta"
-SOURCE = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
 
@@ -31,83 +31,91 @@ MEAN = (0.49139968, 0.48215827, 0.44653124)  # those of the paper's evaluation c
 STD = (0.24703233, 0.24348505, 0.26158768)
 
 
-def load_cifar10(data_dir: Path | None) -> ImageData:
+def load_cifar10(options: DataOptions) -> ImageData:
     """The 50,000 training and 10,000 test images of CIFAR-10, wherever their files are found."""
-    folder = _find(data_dir)
-    missing = [name for name in (*TRAIN_FILES, TEST_FILE, META_FILE) if not (folder / name).is_file()]
-    if missing:
-        raise DatasetError(
-            f"CIFAR-10 in {folder} lacks {', '.join(missing)}; unpack {SOURCE} there again"
-        )
-    classes = _read_classes(folder / META_FILE)
-    batches = [_read_batch(folder / name, len(classes)) for name in TRAIN_FILES]
-    test_images, test_labels = _read_batch(folder / TEST_FILE, len(classes))
+    return _load("cifar10", options, labels="labels", names="label_names", mean=MEAN, std=STD)
+
+
+def load_cifar100(options: DataOptions) -> ImageData:
+    """The 50,000 training and 10,000 test images of CIFAR-100, with its hundred fine classes."""
+    return _load("cifar100", options, labels="fine_labels", names="fine_label_names")
+
+
+def _load(
+    name: str,
+    options: DataOptions,
+    *,
+    labels: str,
+    names: str,
+    mean: tuple[float, ...] = (),
+    std: tuple[float, ...] = (),
+) -> ImageData:
+    """Batches for training, one for test, and last in the list of files the classes' names."""
+    known = CATALOGUE[name]
+    folder = require_found(known, options.data_dir)
+    require_whole(known, folder)
+    *train_files, test_file, meta_file = (folder / file.name for file in known.files)
+    reader = _Reader(known, labels=labels, names=names)
+    classes = reader.classes(meta_file)
+    batches = [reader.batch(path, len(classes)) for path in train_files]
+    test_images, test_labels = reader.batch(test_file, len(classes))
     return ImageData(
-        name="cifar10",
+        name=name,
         images=torch.cat([images for images, _ in batches]),
         labels=torch.cat([labels for _, labels in batches]),
         classes=classes,
         test_images=test_images,
         test_labels=test_labels,
-        mean=MEAN,
-        std=STD,
+        mean=mean,
+        std=std,
+        flip=known.flip,
         note=f"read from {folder}",
     )
 
 
-def places(data_dir: Path | None) -> list[Path]:
-    """Folders in which CIFAR-10 is looked for, first come first: `data_dir`, $XNAS_DATA, ./data."""
-    from_environment = os.environ.get("XNAS_DATA")
-    roots = [data_dir, Path(from_environment) if from_environment else None, Path("data")]
-    return [place for root in roots if root is not None for place in (root / FOLDER, root)]
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one dataset's files; `labels` and `names` are the keys in them."""
 
+    known: Known
+    labels: str
+    names: str
 
-def _find(data_dir: Path | None) -> Path:
-    looked = places(data_dir)
-    for place in looked:
-        if any((place / name).is_file() for name in (*TRAIN_FILES, TEST_FILE)):
-            return place
-    raise DatasetError(
-        f"no CIFAR-10 files in {', '.join(str(place) for place in looked[1::2])} (or {FOLDER} there); "
-        f"unpack {SOURCE} and pass its folder with --data-dir, or set XNAS_DATA"
-    )
+    def batch(self, path: Path, classes: int) -> tuple[Tensor, Tensor]:
+        """Images (n, 3, 32, 32) and labels (n,) of one file."""
+        content = self._content(path)
+        pixels, labels = content.get("data"), content.get(self.labels)
+        if not isinstance(pixels, _Bytes) or not isinstance(labels, list):
+            raise self._damaged(path, f"it holds no data or no {self.labels}")
+        if pixels.array.shape != (len(labels), PIXELS):
+            raise self._damaged(path, f"data of shape {pixels.array.shape} for {len(labels)} labels")
+        if not all(isinstance(label, int) and 0 <= label < classes for label in labels):
+            raise self._damaged(path, f"labels outside 0..{classes - 1}")
+        return torch.tensor(pixels.array).view(-1, *SHAPE), torch.tensor(labels, dtype=torch.int64)
 
+    def classes(self, path: Path) -> tuple[str, ...]:
+        """Names of the classes."""
+        names = self._content(path).get(self.names)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise self._damaged(path, f"it holds no {self.names}")
+        return tuple(names)
 
-def _read_batch(path: Path, classes: int) -> tuple[Tensor, Tensor]:
-    """Images (n, 3, 32, 32) and labels (n,) of one file."""
-    content = _read_pickle(path)
-    pixels, labels = content.get("data"), content.get("labels")
-    if not isinstance(pixels, _Bytes) or not isinstance(labels, list):
-        raise _damaged(path, "it holds no data or no labels")
-    if pixels.array.shape != (len(labels), PIXELS):
-        raise _damaged(path, f"data of shape {pixels.array.shape} for {len(labels)} labels")
-    if not all(isinstance(label, int) and 0 <= label < classes for label in labels):
-        raise _damaged(path, f"labels outside 0..{classes - 1}")
-    return torch.tensor(pixels.array).view(-1, *SHAPE), torch.tensor(labels, dtype=torch.int64)
+    def _content(self, path: Path) -> dict[str, Any]:
+        try:
+            with path.open("rb") as file:
+                content = _CifarUnpickler(file, encoding="latin1").load()
+        except DatasetError:
+            raise
+        except Exception as error:  # damaged pickles raise almost anything
+            raise self._damaged(path, str(error) or type(error).__name__) from error
+        if not isinstance(content, dict):
+            raise self._damaged(path, f"it holds a {type(content).__name__}, not a dict")
+        return content
 
-
-def _read_classes(path: Path) -> tuple[str, ...]:
-    names = _read_pickle(path).get("label_names")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _damaged(path, "it holds no label_names")
-    return tuple(names)
-
-
-def _read_pickle(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            content = _CifarUnpickler(file, encoding="latin1").load()
-    except DatasetError:
-        raise
-    except Exception as error:  # damaged pickles raise almost anything
-        raise _damaged(path, str(error) or type(error).__name__) from error
-    if not isinstance(content, dict):
-        raise _damaged(path, f"it holds a {type(content).__name__}, not a dict")
-    return content
-
-
-def _damaged(path: Path, why: str) -> DatasetError:
-    return DatasetError(f"{path} is truncated or damaged ({why}); unpack {SOURCE} again")
+    def _damaged(self, path: Path, why: str) -> DatasetError:
+        return DatasetError(
+            f"{path} is truncated or damaged ({why}); unpack {self.known.sources[0].url} again"
+        )
 
 
 class _Bytes:
@@ -155,6 +163,6 @@ class _CifarUnpickler(pickle.Unpickler):
             return self._known[module, name]
         except KeyError:
             raise DatasetError(
-                f"a CIFAR-10 file asks for {module}.{name}, which no published one needs, and was not "
-                f"read any further; unpack {SOURCE} again"
+                f"a CIFAR file asks for {module}.{name}, which no published one needs, and was not "
+                f"read any further; get the published files again"
             ) from None

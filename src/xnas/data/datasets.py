@@ -12,23 +12,27 @@ from pathlib import Path
 
 import torch
 
-from xnas.data.cifar import load_cifar10
+from xnas.data.cifar import load_cifar10, load_cifar100
+from xnas.data.fashion import load_fashion_mnist
 from xnas.data.folders import load_folder
+from xnas.data.image_files import Images, StreamedImages
 from xnas.data.images import ImageData
-from xnas.data.sizes import require_image_size, resized
+from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
+from xnas.data.options import DataOptions
+from xnas.data.sizes import Resize, resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
-from xnas.errors import DatasetError
+from xnas.data.svhn import load_svhn
+from xnas.errors import ConfigError, DatasetError
 from xnas.registry import Registry
 
-Loader = Callable[[Path | None], ImageData]
-"""Loads a dataset; it is given the folder in which to look first, if there is one."""
+Loader = Callable[[DataOptions], Images]
+"""Loads a dataset; it is given what the user wishes, `data_dir` among it."""
 
 DATASETS: Registry[Loader] = Registry("dataset")
-DATASETS.add("cifar10", load_cifar10)
 
 
 @DATASETS.register("digits")
-def load_digits(_data_dir: Path | None = None) -> ImageData:
+def load_digits(_options: DataOptions = DataOptions()) -> ImageData:  # noqa: B008 - frozen
     """The 1,797 handwritten digits that come with scikit-learn: 8 x 8, grey."""
     from sklearn.datasets import (  # type: ignore[import-untyped]  # noqa: PLC0415
         load_digits as embedded,
@@ -50,35 +54,68 @@ def load_digits(_data_dir: Path | None = None) -> ImageData:
     )
 
 
+DATASETS.add("fashion_mnist", load_fashion_mnist)
+DATASETS.add("cifar10", load_cifar10)
+DATASETS.add("cifar100", load_cifar100)
+DATASETS.add("svhn", load_svhn)
+DATASETS.add("cinic10", load_cinic10)
+DATASETS.add("freiburg", load_freiburg)
+DATASETS.add("imagenet", load_imagenet)
+
+
 def load_data(
     name_or_path: str | Path,
     *,
     data_dir: Path | None = None,
     image_size: int | None = None,
-    use_val: bool = True,
-) -> ImageData:
+    resize: Resize | None = None,
+    use_val: bool | None = None,
+    skip_bad_images: bool = False,
+    stream: bool | None = None,
+    fold: int | None = None,
+) -> Images:
     """The dataset of this name, or the images of this folder.
 
     `data_dir` is where the files of a named dataset are looked for first. `image_size` makes images
     square with this side; without it named datasets stay as they are and folders follow
-    `fitting_size`. `use_val=False` leaves a folder's `val` part out, which otherwise joins `train`.
+    `fitting_size`. `resize` is the rule for images of another shape: crop, pad or stretch. A folder's
+    `val` part joins `train` unless `use_val=False`. Files that cannot be read are an error, or left out
+    with `skip_bad_images`. Images that would fill memory stay in their files; `stream` says it
+    otherwise. `fold` chooses among those of freiburg.
     """
-    require_image_size(image_size)
-    if str(name_or_path) in DATASETS:
-        data = DATASETS[str(name_or_path)](data_dir)
-        return data if image_size is None else resized(data, image_size)
+    options = DataOptions(
+        data_dir=data_dir,
+        image_size=image_size,
+        resize=resize,
+        use_val=use_val,
+        skip_bad_images=skip_bad_images,
+        stream=stream,
+        fold=fold,
+    )
+    name = str(name_or_path)
+    if fold is not None and name != "freiburg":
+        raise ConfigError(f"fold {fold} was asked of {name}, but only freiburg has folds; leave it out")
     try:
-        return _load_folder_at(Path(name_or_path).expanduser(), image_size=image_size, use_val=use_val)
+        if name in DATASETS:
+            data = DATASETS[name](options)
+            if image_size is None or isinstance(data, StreamedImages):
+                return data
+            return resized(data, image_size, resize or "crop")
+        return _load_folder_at(Path(name_or_path).expanduser(), options)
     except OSError as error:
         raise DatasetError(
-            f"cannot read {str(name_or_path)!r}: {error.strerror}; {_what_works()}"
+            f"cannot read {name!r}: {error.strerror or error}; {_what_works()}"
         ) from error
 
 
-def _load_folder_at(path: Path, *, image_size: int | None, use_val: bool) -> ImageData:
+def _load_folder_at(path: Path, options: DataOptions) -> Images:
     if path.is_dir():
-        return load_folder(path, image_size=image_size, use_val=use_val)
-    fault = f"{path} is a file" if path.is_file() else f"no dataset or folder called {str(path)!r}"
+        return load_folder(path, options)
+    fault = f"no dataset or folder called {str(path)!r}"
+    if path.is_file():
+        fault = f"{path} is a file"
+    elif path.is_symlink():
+        fault = f"{path} is a link that leads nowhere or in a circle"
     raise DatasetError(f"{fault}; {_what_works()}")
 
 

@@ -1,229 +1,220 @@
-"""Any folder of class folders, in whatever format Pillow reads.
+"""Images of files: a first pass reads sizes and modes, a second decodes, image by image.
 
-    flowers/rose/1.jpg                 classes alone: a fifth of each class is held out as test
-    flowers/train/rose/1.jpg           parts: `train`, with `val` and `test` if they are there
-
-Classes are the folders' names, sorted. Hidden files, folders inside a class folder and files without
-the ending of an image format are left out. A first pass reads sizes and modes from the headers alone,
-a second decodes image by image into one tensor, so that large photographs never pile up in memory.
+All images go into one tensor, so that large photographs never pile up in memory, or, where that tensor
+would take too much of it, they stay in their files. Files that cannot be read are counted before one of
+them is complained about, or left out if that was asked for.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from xnas.data.budget import available_memory, streams
+from xnas.data.decoding import GREY_MODES, decode_image, image_header
+from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
+from xnas.data.image_files import Images, Paths, StreamedImages
 from xnas.data.images import SMALLEST_SIDE, ImageData
-from xnas.data.sizes import Size, fit, fitting_size, require_image_size, resizing_note
-from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
+from xnas.data.options import DataOptions
+from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
 from xnas.errors import DatasetError
 
-if TYPE_CHECKING:
-    from PIL import Image
-
-VALIDATION_NAMES = ("val", "valid", "validation")
-FEWEST_IMAGES = 4  # of a class, so that both halves of a search and the test part get some
-GREY_MODES = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
+FEWEST_LEFT = 2  # of a class, one for each half of a search
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Image files of one part of a dataset, with their classes."""
-
-    files: list[Path]
-    labels: Tensor
-    left_out: int
-    """Files and folders that are no images."""
-
-    def chosen(self, indices: Tensor) -> _Part:
-        return _Part([self.files[index] for index in indices.tolist()], self.labels[indices], 0)
-
-
-def load_folder(root: Path, *, image_size: int | None = None, use_val: bool = True) -> ImageData:
+def load_folder(root: Path, options: DataOptions = DataOptions()) -> Images:  # noqa: B008 - frozen
     """Images of a folder of class folders, brought to one size and one number of channels.
 
     If the training images are all grey there is one channel, otherwise all become RGB; transparency is
-    dropped. The size is `image_size`, or what `fitting_size` says of the training images. Images of
-    `val` join those of `train`, because a search makes halves of its own and a training uses both; with
-    `use_val=False` they are left out.
+    dropped. The size is `image_size`, or what `fitting_size` says of the training images.
     """
-    require_image_size(image_size)
-    classes, train, test, notes = _parts(root, use_val=use_val)
-    _survey(test.files, enlarge=image_size is not None)  # faults are told; test images decide nothing
-    sizes, modes = _survey(train.files, enlarge=image_size is not None)
-    size = (image_size, image_size) if image_size is not None else fitting_size(sizes)
-    channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
-    notes += [_conversion_note(modes, channels), resizing_note(sizes, size)]
+    index = list_folder(root, use_val=options.use_val is not False)
+    return load_files(index, options)
+
+
+def load_files(
+    index: FolderIndex,
+    options: DataOptions,
+    *,
+    size: Size | None = None,
+    channels: int | None = None,
+    resize: Resize = "crop",
+) -> Images:
+    """Images of an index. Where a size or the channels are not given, the training images decide.
+
+    `resize` is the dataset's own rule, which that of the options overrides.
+    """
+    bad = BadImages()
+    rule = options.resize or resize
+    if options.image_size is not None:
+        size = (options.image_size, options.image_size)
+    shape = shape_of(index, bad, size=size, channels=channels, resize=rule)
+    needed = (len(index.train) + len(index.test)) * shape.channels * shape.size[0] * shape.size[1]
+    if options.stream is True or (options.stream is None and streams(needed, available_memory())):
+        return _streamed(index, shape, bad, options, needed)
+    train, train_labels = _decoded(index.train, shape, bad)
+    test, test_labels = _decoded(index.test, shape, bad)
+    bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
+    _require_enough_left(index, train_labels, bad)
+    notes = (*index.notes, shape.note, bad.note())
     return ImageData(
-        name=root.resolve().name or str(root),
-        images=_decoded(train.files, channels, size),
-        labels=train.labels,
-        classes=classes,
-        test_images=_decoded(test.files, channels, size),
-        test_labels=test.labels,
+        name=index.name,
+        images=train,
+        labels=train_labels,
+        classes=index.classes,
+        test_images=test if len(test) else None,
+        test_labels=test_labels if len(test) else None,
         note="; ".join(note for note in notes if note),
     )
 
 
-def _parts(root: Path, *, use_val: bool) -> tuple[tuple[str, ...], _Part, _Part, list[str]]:
-    """Classes, training files, test files, and what there is to say about them."""
-    parted = _has_parts(root)
-    first = root / "train" if parted else root
-    classes = tuple(_class_folders(first))
-    more = [root / name for name in VALIDATION_NAMES if (root / name).is_dir()] if parted else []
-    notes = [f"{part.name} {'joins train' if use_val else 'left out'}" for part in more]
-    train = _listed([first, *more] if use_val else [first], classes)
-    _require_enough(root, classes, train.labels)
-    if train.left_out:
-        notes.append(f"{train.left_out} other files or folders left out")
-    if parted and (root / "test").is_dir():
-        test = _listed([root / "test"], classes)
-        if test.files:
-            return classes, train, test, notes
-    kept, held = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
-    notes.append(f"{len(held)} images, a fifth of each class, held out as test")
-    return classes, train.chosen(kept), train.chosen(held), notes
+@dataclass(slots=True)
+class BadImages:
+    """Files that cannot be read, with what was wrong with the first."""
 
+    files: set[Path] = field(default_factory=set)
+    first: DatasetError | None = None
 
-def _visible_folders(folder: Path) -> list[Path]:
-    return [
-        p for p in sorted(folder.iterdir()) if p.is_dir() and not p.name.startswith((".", "__MACOSX"))
-    ]
+    def add(self, path: Path, error: DatasetError) -> None:
+        """Note one."""
+        self.first = self.first or error
+        self.files.add(path)
 
-
-def _class_folders(folder: Path) -> list[str]:
-    names = [path.name for path in _visible_folders(folder)]
-    if not names:
+    def refuse(self, total: int, *, skip: bool) -> None:
+        """Raise an error that names the first and counts all, unless they shall be skipped."""
+        if self.first is None or skip:
+            return
+        if len(self.files) == 1:
+            raise DatasetError(f"{self.first}, or leave it out with --skip-bad-images")
         raise DatasetError(
-            f"{folder} has no class folders; put the images of each class into a folder there"
-        )
-    if len(names) == 1:
-        raise DatasetError(
-            f"{folder} has one class, {names[0]!r}; telling apart needs at least 2 folders"
-        )
-    return names
-
-
-def _has_parts(root: Path) -> bool:
-    """Whether `train` is a part rather than a class of locomotives: it holds folders and no images."""
-    train = root / "train"
-    return train.is_dir() and bool(_visible_folders(train)) and not _images_in(train)[0]
-
-
-def _images_in(folder: Path) -> tuple[list[Path], int]:
-    """Image files of a folder by name, and how many other visible things are in it."""
-    from PIL import Image  # noqa: PLC0415 - needed for folders alone
-
-    endings = {end for end, kind in Image.registered_extensions().items() if kind in Image.OPEN}
-    visible = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    images = [path for path in visible if path.suffix.lower() in endings and path.is_file()]
-    return images, len(visible) - len(images)
-
-
-def _listed(parts: Sequence[Path], classes: tuple[str, ...]) -> _Part:
-    """Files of all parts together. Classes that the first part lacks are an error."""
-    files: list[Path] = []
-    labels: list[int] = []
-    left_out = 0
-    for part in parts:
-        unknown = {path.name for path in _visible_folders(part)} - set(classes)
-        if unknown:
-            raise DatasetError(
-                f"{part} has a class {min(unknown)!r} that the training images lack; class folders of "
-                f"all parts must agree"
-            )
-        for label, name in enumerate(classes):
-            found, others = _images_in(part / name) if (part / name).is_dir() else ([], 0)
-            files += found
-            labels += [label] * len(found)
-            left_out += others
-    return _Part(files, torch.tensor(labels, dtype=torch.int64), left_out)
-
-
-def _require_enough(root: Path, classes: tuple[str, ...], labels: Tensor) -> None:
-    counts = torch.bincount(labels, minlength=len(classes)).tolist()
-    fewest = min(counts)
-    name = classes[counts.index(fewest)]
-    if fewest == 0:
-        raise DatasetError(
-            f"class folder {name!r} in {root} holds no image that Pillow reads; add some or remove it"
-        )
-    if fewest < FEWEST_IMAGES:
-        raise DatasetError(
-            f"class {name!r} in {root} has too few images to split: {fewest}; every class needs at "
-            f"least {FEWEST_IMAGES}"
+            f"{len(self.files)} of {total} images cannot be used; the first: {self.first}, or leave all "
+            f"of them out with --skip-bad-images"
         )
 
+    def note(self) -> str:
+        """One phrase for those that were left out."""
+        if self.first is None:
+            return ""
+        return f"{len(self.files)} bad images left out (first: {self.first})"
 
-def _survey(files: Sequence[Path], *, enlarge: bool) -> tuple[list[Size], Counter[str]]:
-    """Sizes and modes of all images, from their headers."""
-    sizes: list[Size] = []
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What images are brought to, and what there is to say about it."""
+
+    channels: int
+    size: Size
+    resize: Resize
+    note: str = ""
+
+
+def survey(files: Sequence[Path], bad: BadImages) -> tuple[dict[Path, Size], Counter[str]]:
+    """Sizes and modes of all images, from their headers; what cannot be read goes to `bad`."""
+    sizes: dict[Path, Size] = {}
     modes: Counter[str] = Counter()
     for path in files:
-        with _opened(path) as image:
-            width, height = image.size
-            if min(width, height) < SMALLEST_SIDE and not enlarge:
-                raise DatasetError(
-                    f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} a side: "
-                    f"remove it, or enlarge all with --image-size"
-                )
-            sizes.append((height, width))
-            modes[image.mode] += 1
+        try:
+            size, mode = image_header(path)
+        except DatasetError as error:
+            bad.add(path, error)
+            continue
+        sizes[path] = size
+        modes[mode] += 1
     return sizes, modes
 
 
-def _conversion_note(modes: Counter[str], channels: int) -> str:
+def conversion_note(modes: Counter[str], channels: int) -> str:
+    """One phrase that says which images became RGB, or that all are grey."""
     if channels == 1:
         return "grey"
     others = [f"{count} {mode}" for mode, count in sorted(modes.items()) if mode != "RGB"]
     return f"converted to RGB: {', '.join(others)} of {modes.total()}" if others else ""
 
 
-def _decoded(files: Sequence[Path], channels: int, size: Size) -> Tensor:
-    """All images as one uint8 tensor (n, channels, height, width)."""
-    images = torch.empty((len(files), channels, *size), dtype=torch.uint8)
-    for index, path in enumerate(files):
-        with _opened(path) as image:
-            pixels = torch.from_numpy(_eight_bits(image, channels))
-        images[index] = fit(pixels.movedim(-1, 0)[None], size)[0]
-    return images
+def shape_of(
+    index: FolderIndex, bad: BadImages, *, size: Size | None, channels: int | None, resize: Resize
+) -> Shape:
+    """The shape that was asked for, or else the one that the training images have."""
+    if size is not None and channels is not None:
+        return Shape(channels, size, resize)
+    sizes, modes = survey(index.train.files, bad)
+    if not sizes:
+        bad.refuse(len(index.train), skip=False)
+    if size is None:
+        _require_large(sizes)
+        _require_large(survey(index.test.files, bad)[0])  # test images decide nothing else
+        size = fitting_size(list(sizes.values()))
+    if channels is None:
+        channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
+    notes = [conversion_note(modes, channels), resizing_note(list(sizes.values()), size, resize)]
+    return Shape(channels, size, resize, "; ".join(note for note in notes if note))
 
 
-def _eight_bits(image: Image.Image, channels: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Pixels (height, width, channels), upright as the camera was held."""
-    from PIL import ImageOps  # noqa: PLC0415 - needed for folders alone
-
-    upright = ImageOps.exif_transpose(image)
-    if upright.mode.startswith("I"):  # 16 bits, which Pillow would cut off at 255
-        wide = np.asarray(upright)
-        if wide.min() < 0 or wide.max() > 0xFFFF:
-            raise ValueError("its grey values need more than 16 bits; save it with 8 or 16")
-        return np.repeat((wide >> 8).astype(np.uint8)[..., None], channels, axis=2)
-    if upright.mode == "F":
-        raise ValueError("its grey values are floats of unknown range; save it with 8 or 16 bits")
-    if upright.mode == "P":  # a palette may hold transparency, which only RGBA can take over
-        upright = upright.convert("RGBA")
-    converted = np.array(upright.convert("L" if channels == 1 else "RGB"))
-    return converted.reshape(*converted.shape[:2], channels)
+def _require_large(sizes: dict[Path, Size]) -> None:
+    """Refuse images that are too small to be reduced twice."""
+    for path, (height, width) in sizes.items():
+        if min(height, width) < SMALLEST_SIDE:
+            raise DatasetError(
+                f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} a side: "
+                f"remove it, or enlarge all with --image-size"
+            )
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
-    """An image while it is read; whatever Pillow stumbles over becomes an error that names the file."""
-    from PIL import Image  # noqa: PLC0415 - needed for folders alone
+def _streamed(
+    index: FolderIndex, shape: Shape, bad: BadImages, options: DataOptions, needed: int
+) -> StreamedImages:
+    """The images left in their files, to be decoded by worker processes batch by batch."""
+    bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
+    how = f"streamed from their files: in memory they would take {needed / 2**30:.2g} GiB"
+    notes = (*index.notes, shape.note, bad.note(), how)
+    return StreamedImages(
+        name=index.name,
+        files=Paths(index.train.files),
+        labels=index.train.labels,
+        classes=index.classes,
+        test_files=Paths(index.test.files) if len(index.test) else None,
+        test_labels=index.test.labels if len(index.test) else None,
+        channels=shape.channels,
+        size=shape.size,
+        resize=shape.resize,
+        note="; ".join(note for note in notes if note),
+        skip_bad_images=options.skip_bad_images,
+    )
 
-    try:
-        with Image.open(path) as image:
-            yield image
-    except DatasetError:
-        raise
-    except Exception as error:  # decoders raise almost anything
-        raise DatasetError(f"cannot read the image {path} ({error}); mend or remove it") from error
+
+def _decoded(files: LabelledFiles, shape: Shape, bad: BadImages) -> tuple[Tensor, Tensor]:
+    """Images that can be read, as one uint8 tensor (n, channels, height, width), and their labels."""
+    images = torch.empty((len(files), shape.channels, *shape.size), dtype=torch.uint8)
+    kept: list[int] = []
+    for index, path in enumerate(files.files):
+        if path in bad.files:
+            continue
+        try:
+            images[len(kept)] = decode_image(
+                path, channels=shape.channels, size=shape.size, resize=shape.resize
+            )
+        except DatasetError as error:
+            bad.add(path, error)
+        else:
+            kept.append(index)
+    if len(kept) == len(files):
+        return images, files.labels
+    return images[: len(kept)].clone(), files.labels[kept]
+
+
+def _require_enough_left(index: FolderIndex, labels: Tensor, bad: BadImages) -> None:
+    """After bad images were left out, each class still needs an image for each half of a search."""
+    if not bad.files:
+        return
+    counts = torch.bincount(labels, minlength=len(index.classes)).tolist()
+    if min(counts) < FEWEST_LEFT:
+        name = index.classes[counts.index(min(counts))]
+        raise DatasetError(
+            f"class {name!r} of {index.name} has {min(counts)} training images left without the bad "
+            f"ones; it needs at least {FEWEST_LEFT}: mend some ({bad.first})"
+        )

@@ -14,10 +14,12 @@ from hashlib import blake2b
 import torch
 from torch import Tensor
 
+from xnas.data.statistics_cache import remembered
 from xnas.errors import DatasetError
 
 SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 STATISTICS_CHUNK = 4096  # images squared at a time, as 32-bit numbers
+REMEMBERED = 10_000  # images; what takes longer to measure than to hash is measured once
 DARKEST_DEVIATION = 1 / 255  # for a channel without variation, which would divide by zero
 
 
@@ -53,7 +55,7 @@ class ImageData:
         _require_every_class(self)
         _require_test_part(self)
         if not self.mean and not self.std:
-            mean, std = channel_statistics(self.images)
+            mean, std = _statistics(self)
             object.__setattr__(self, "mean", mean)
             object.__setattr__(self, "std", std)
         _require_statistics(self)
@@ -76,6 +78,13 @@ class ImageData:
     def size(self) -> tuple[int, int]:
         """Height and width."""
         return int(self.images.shape[2]), int(self.images.shape[3])
+
+
+def _statistics(data: ImageData) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Measured, or remembered if there are many images."""
+    if len(data.images) <= REMEMBERED:
+        return channel_statistics(data.images)
+    return remembered(data.fingerprint(), lambda: channel_statistics(data.images))
 
 
 def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

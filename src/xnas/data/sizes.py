@@ -2,12 +2,16 @@
 
 A cell is searched on small images; what it learns there is carried to larger ones by the network that
 is built from it. Images that are small already stay as they are, others become 32 or 64 a side.
+
+Three rules bring an image to a shape that is not its own: `crop` covers the shape and cuts off what
+sticks out, `pad` fits inside it and fills up with black, `stretch` bends the image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own habit
@@ -18,6 +22,14 @@ from xnas.errors import ConfigError
 Size = tuple[int, int]
 """Height and width."""
 
+Resize = Literal["crop", "pad", "stretch"]
+"""A rule that brings images to another shape."""
+
+RESIZE_WORDS: dict[Resize, str] = {
+    "crop": "cover, then crop the centre",
+    "pad": "fit inside, then pad with black",
+    "stretch": "stretch, whatever the proportions",
+}
 SMALL, MEDIUM, LARGE = 32, 48, 64
 
 
@@ -38,54 +50,72 @@ def fitting_size(sizes: Sequence[Size]) -> Size:
     return side, side
 
 
-def fit(images: Tensor, size: Size) -> Tensor:
-    """Bring uint8 images (n, channels, height, width) to `size`, without bending them.
+def fit(images: Tensor, size: Size, resize: Resize = "crop") -> Tensor:
+    """Bring uint8 images (n, channels, height, width) to `size`, by one of three rules.
 
-    They are scaled, with antialiasing, until they just cover it; what sticks out is cut off equally on
-    both sides. For a square that means: resize the shorter side, then crop the centre.
+    All scale with antialiasing. `crop`: until they just cover `size`; what sticks out is cut off equally
+    on both sides. For a square that means: resize the shorter side, then crop the centre. `pad`: until
+    they just fit inside; what is missing is black, equally on both sides. `stretch`: both sides.
     """
-    height, width = images.shape[-2:]
-    if (height, width) == size:
+    if tuple(images.shape[-2:]) == size:
         return images
-    if size[0] * width >= size[1] * height:  # the images are wider than what they have to cover
-        cover = size[0], size[0] * width // height
-    else:
-        cover = size[1] * height // width, size[1]
-    scaled = F.interpolate(images, cover, mode="bilinear", antialias=True)
-    top, left = (cover[0] - size[0]) // 2, (cover[1] - size[1]) // 2
+    scaled = F.interpolate(images, _scaled_size(images, size, resize), mode="bilinear", antialias=True)
+    down, across = size[0] - scaled.shape[-2], size[1] - scaled.shape[-1]  # negative for a cut
+    if resize == "pad":
+        return F.pad(scaled, (across // 2, across - across // 2, down // 2, down - down // 2))
+    top, left = -down // 2, -across // 2
     return scaled[..., top : top + size[0], left : left + size[1]].contiguous()
 
 
-def resized(data: ImageData, image_size: int) -> ImageData:
+def _scaled_size(images: Tensor, size: Size, resize: Resize) -> Size:
+    """Size that images get before they are cut or padded."""
+    height, width = images.shape[-2:]
+    wider = size[0] * width >= size[1] * height  # the images, than the shape they have to get
+    if resize == "stretch":
+        return size
+    if wider == (resize == "crop"):
+        return size[0], max(size[0] * width // height, 1)
+    return max(size[1] * height // width, 1), size[1]
+
+
+def resized(data: ImageData, image_size: int, resize: Resize = "crop") -> ImageData:
     """`data` with square images of this side, its statistics measured again and its note extended."""
     require_image_size(image_size)
     size = (image_size, image_size)
     if data.size == size:
         return data
-    step = resizing_note([data.size], size)
+    step = resizing_note([data.size], size, resize)
     return replace(
         data,
-        images=fit(data.images, size),
-        test_images=None if data.test_images is None else fit(data.test_images, size),
+        images=fit(data.images, size, resize),
+        test_images=None if data.test_images is None else fit(data.test_images, size, resize),
         mean=(),
         std=(),
         note=f"{data.note}; {step}" if data.note else step,
     )
 
 
-def resizing_note(sizes: Sequence[Size], size: Size) -> str:
+def resizing_note(sizes: Sequence[Size], size: Size, resize: Resize = "crop") -> str:
     """One line that says how images of these sizes came to `size`; empty if they had it."""
     smallest, largest = min(sizes), max(sizes)
     if smallest == largest == size:
         return ""
     origin = _by(smallest) if smallest == largest else f"{_by(smallest)} .. {_by(largest)}"
-    return f"resized from {origin} to {_by(size)} (cover, then crop the centre)"
+    return f"resized from {origin} to {_by(size)} ({RESIZE_WORDS[resize]})"
 
 
 def require_image_size(image_size: int | None) -> None:
     """Refuse sides that a network cannot reduce twice."""
     if image_size is not None and image_size < SMALLEST_SIDE:
         raise ConfigError(f"image_size must be at least {SMALLEST_SIDE}, got {image_size}; 32 is common")
+
+
+def require_resize(resize: str) -> Resize:
+    """The rule of this name."""
+    for rule in RESIZE_WORDS:
+        if resize == rule:
+            return rule
+    raise ConfigError(f"no rule for resizing called {resize!r}; there are: {', '.join(RESIZE_WORDS)}")
 
 
 def _by(size: Size) -> str:

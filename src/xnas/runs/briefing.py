@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from xnas.data import ImageData
+from xnas.data import Images, imbalance
 from xnas.engine import Search, impossible, outlook
 from xnas.methods import experts_learning_rates
 from xnas.optim import ExpertsOptimizer
@@ -13,7 +13,7 @@ from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES
 
 
-def introduction(prepared: Prepared, images: ImageData, *, resumed: bool) -> list[str]:
+def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[str]:
     """What was chosen, and how large the search is."""
     engine, game, config = prepared.search, prepared.game, prepared.config
     lines = [f"{images.name}: {images.note}"] if images.note else []
@@ -33,7 +33,7 @@ def introduction(prepared: Prepared, images: ImageData, *, resumed: bool) -> lis
     return lines
 
 
-def cautions(prepared: Prepared, images: ImageData) -> list[str]:
+def cautions(prepared: Prepared, images: Images) -> list[str]:
     """What to think of before it starts."""
     config, found = prepared.config, []
     if len(images.labels) < FEW_IMAGES:
@@ -41,6 +41,9 @@ def cautions(prepared: Prepared, images: ImageData) -> list[str]:
             f"{len(images.labels)} images are few for a search; a fine-tuned pretrained model will "
             "probably serve better"
         )
+    unequal = imbalance(images.labels, images.classes)
+    if unequal and not config.balance:
+        found.append(f"{unequal}; --balance draws them equally often")
     if isinstance(prepared.search.method, ExpertsOptimizer):
         line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
         found += [line] if line else []

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import torch
 
-from xnas.data import BatchSource, ImageData, halves, stream_seed
+from xnas.data import Images, halves, stream_seed
 from xnas.data import rounds as rounds_per_epoch
-from xnas.data.augment import Augmentation, augmentation_for
+from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
 from xnas.methods import METHODS, Game
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout, pick_device, resolve
+from xnas.runs.sources import Sources
 from xnas.space import SPACES
 from xnas.space.supernet import Supernet
 
@@ -29,7 +30,7 @@ class Prepared:
     notes: list[str]
 
 
-def prepare(config: SearchConfig, images: ImageData) -> Prepared:
+def prepare(config: SearchConfig, images: Images) -> Prepared:
     """Build supernet, method and batches; every random choice from its own stream of the seed."""
     device = pick_device(config.device)
     train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
@@ -52,21 +53,7 @@ def prepare(config: SearchConfig, images: ImageData) -> Prepared:
         seed=stream_seed(config.seed, "method"),
     )
 
-    pixels, labels = images.images.to(device), images.labels.to(device)
-
-    def source(name: str, indices: torch.Tensor, augment: Augmentation) -> BatchSource:
-        return BatchSource(
-            pixels,
-            labels,
-            indices,
-            batch_size=config.batch_size or 0,
-            augment=augment,
-            mean=images.mean,
-            std=images.std,
-            seed=config.seed,
-            name=name,
-        )
-
+    sources = Sources(images, device, batch_size=config.batch_size, seed=config.seed, count=2)
     settings = SearchSettings(
         epochs=config.epochs,
         rounds_per_epoch=rounds,
@@ -80,14 +67,21 @@ def prepare(config: SearchConfig, images: ImageData) -> Prepared:
     engine = Search(
         supernet,
         METHODS[config.method](supernet.mixtures, game),
-        train=source("training", train_half, augmentation_for(images, autoaugment=policy)),
-        valid=source("validation", valid_half, augmentation_for(images)),
+        train=sources.make(
+            "training",
+            train_half,
+            augment=augmentation_for(images, autoaugment=policy),
+            balance=config.balance,
+        ),
+        valid=sources.make(
+            "validation", valid_half, augment=augmentation_for(images), balance=config.balance
+        ),
         settings=settings,
     )
     return Prepared(engine, config, game, notes)
 
 
-def build_supernet(config: SearchConfig, images: ImageData) -> Supernet:
+def build_supernet(config: SearchConfig, images: Images) -> Supernet:
     """The supernet of a resolved configuration, with weights from the seed's own stream."""
     space = SPACES[config.space]
     with torch.random.fork_rng(devices=[]):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import torch
 
-from xnas.data import DATASETS, ImageData, load_data
+from xnas.data import DATASETS, Images, load_data
 from xnas.engine import (
     Search,
     discretization_gap,
@@ -75,12 +75,12 @@ class Silence:
 
 
 def search(
-    config: SearchConfig, data: str | ImageData = "digits", *, display: Display | None = None
+    config: SearchConfig, data: str | Images = "digits", *, display: Display | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
-    images = data if isinstance(data, ImageData) else _load(config, data)
+    images = _load(config, data) if isinstance(data, str) else data
     prepared = prepare(config, images)
-    given = None if isinstance(data, ImageData) else _whereabouts(data)
+    given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
     resolved = replace(prepared.config, out=folder.path)
     with folder.locked():
@@ -89,7 +89,7 @@ def search(
 
 
 def resume_search(
-    path: Path, *, data: ImageData | None = None, display: Display | None = None
+    path: Path, *, data: Images | None = None, display: Display | None = None
 ) -> SearchResult:
     """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
     folder = RunFolder.open(path)
@@ -129,11 +129,20 @@ def config_from_json(saved: dict[str, Any]) -> SearchConfig:
         ) from None
 
 
-def _load(config: SearchConfig, data: str) -> ImageData:
-    return load_data(data, data_dir=config.data_dir, image_size=config.image_size)
+def _load(config: SearchConfig, data: str) -> Images:
+    return load_data(
+        data,
+        data_dir=config.data_dir,
+        image_size=config.image_size,
+        resize=config.resize,
+        use_val=config.use_val,
+        skip_bad_images=config.skip_bad_images,
+        stream=config.stream,
+        fold=config.fold,
+    )
 
 
-def _whereabouts(data: str) -> str:
+def whereabouts(data: str) -> str:
     """Data as another folder of work would name them: a dataset's name, or a whole path."""
     return data if data in DATASETS else str(Path(data).resolve())
 
@@ -141,7 +150,7 @@ def _whereabouts(data: str) -> str:
 def _run(
     folder: RunFolder,
     prepared: Prepared,
-    images: ImageData,
+    images: Images,
     display: Display,
     *,
     resumed: bool = False,

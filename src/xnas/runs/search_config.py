@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal
 
 import torch
 
+from xnas.data import Resize
 from xnas.errors import ConfigError
 from xnas.methods import METHODS
+from xnas.runs.checks import require_kinds, require_least
 from xnas.space import SPACES
 
 LEAST_ROUNDS = 1000
@@ -43,6 +44,19 @@ class SearchConfig:
     """Channels of the first cell. By default 16 on a GPU, 8 on a CPU."""
     data_dir: Path | None = None
     """Where datasets are looked for; also XNAS_DATA."""
+    resize: Resize | None = None
+    """How images of another shape get their size: cover and crop the centre, fit inside and pad with
+    black, or stretch. By default crop; pad for freiburg."""
+    use_val: bool | None = None
+    """Let the images of a val part join those of train. By default for folders, not for cinic10."""
+    fold: int | None = None
+    """Fold of freiburg, 0 to 4. By default 0."""
+    skip_bad_images: bool = False
+    """Leave out image files that cannot be read, instead of stopping."""
+    stream: bool | None = None
+    """Leave the images of a folder in their files, or hold them in memory. By default by their size."""
+    balance: bool = False
+    """Draw every class equally often, however many images it has."""
     method: str = "xnas"
     """How mixtures learn: xnas or darts (first order, by its own protocol)."""
     space: str = "darts"
@@ -80,14 +94,19 @@ class SearchConfig:
     """Print warnings and errors only."""
 
     def __post_init__(self) -> None:
-        _require_kinds(self)
-        _least("seed", self.seed, 0)
-        _least("epochs", self.epochs, 1)
-        _least("batch_size", self.batch_size, 2)
-        _least("image_size", self.image_size, 8)
-        _least("cells", self.cells, 3)
-        _least("channels", self.channels, 2)
-        _least("gap_every", self.gap_every, 1)
+        dropout: object = self.skip_dropout
+        if isinstance(dropout, int | float):
+            object.__setattr__(self, "skip_dropout", f"{dropout:g}")
+        require_kinds(self)
+        require_least("seed", self.seed, 0)
+        require_least("epochs", self.epochs, 1)
+        require_least("batch_size", self.batch_size, 2)
+        require_least("image_size", self.image_size, 8)
+        require_least("cells", self.cells, 3)
+        require_least("channels", self.channels, 2)
+        require_least("gap_every", self.gap_every, 1)
+        if self.fold is not None and not 0 <= self.fold <= 4:
+            raise ConfigError(f"fold must lie in 0..4, got {self.fold}")
         if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < LARGEST:
             raise ConfigError(f"experts-lr must be paper, matched or positive, got {self.experts_lr}")
         if self.relaxation is not None and not 0 < self.relaxation <= 1:
@@ -186,39 +205,3 @@ def resolve(
         auto_augment=config.faithful if config.auto_augment is None else config.auto_augment,
     )
     return resolved, notes
-
-
-def _require_kinds(config: SearchConfig) -> None:
-    """Make paths of strings and a string of a number, and refuse what the annotations do not allow."""
-    given: dict[str, Any] = {name: getattr(config, name) for name in ("out", "data_dir", "skip_dropout")}
-    for name in ("out", "data_dir"):
-        if isinstance(given[name], str):
-            object.__setattr__(config, name, Path(given[name]))
-    if isinstance(given["skip_dropout"], int | float):
-        object.__setattr__(config, "skip_dropout", f"{given['skip_dropout']:g}")
-    for name, hint in get_type_hints(SearchConfig).items():
-        value = getattr(config, name)
-        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        if not any(_is_of(value, kind) for kind in kinds):
-            told = " or ".join(_name_of(kind) for kind in kinds)
-            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {value!r}")
-
-
-def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if kind in (int, float) and isinstance(value, bool):
-        return False
-    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
-
-
-def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation
-    if get_origin(kind) is Literal:
-        return ", ".join(get_args(kind))
-    words: dict[Any, str] = {int: "a whole number", float: "a number", type(None): "None"}
-    return words.get(kind, getattr(kind, "__name__", str(kind)))
-
-
-def _least(name: str, value: int | None, least: int) -> None:
-    if value is not None and value < least:
-        raise ConfigError(f"{name.replace('_', '-')} must be at least {least}, got {value}")

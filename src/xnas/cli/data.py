@@ -1,0 +1,197 @@
+"""`xnas data`: which datasets there are, where they are, whether they are whole, how to get them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xnas.data import CATALOGUE, DATASETS, DataOptions, Known, Resize
+from xnas.data.folder_summary import FolderSummary, summarize_folder
+from xnas.data.named_folders import INDEXES
+from xnas.data.obtain import download as fetch
+from xnas.data.places import data_folders, file_at, find, places
+from xnas.data.sizes import RESIZE_WORDS, Size
+from xnas.data.unpack import unpack as unpack_archive
+from xnas.data.wholeness import faults
+from xnas.errors import ConfigError, DatasetError
+
+MOST_LISTED = 10  # classes or sizes of a folder, one by one
+
+
+def data(
+    name: str | None = None,
+    /,
+    *,
+    data_dir: Path | None = None,
+    download: bool = False,
+    unpack: Path | None = None,
+    image_size: int | None = None,
+    resize: Resize | None = None,
+) -> None:
+    """List the datasets, or tell all about one of them or about a folder of images.
+
+    Parameters
+    ----------
+    name
+        A dataset, or a folder of class folders; without it, all datasets are listed.
+    data_dir
+        Where datasets are looked for first, and where new ones go; else XNAS_DATA, else ./data.
+    download
+        Fetch the dataset, through torchvision.
+    unpack
+        Unpack this archive (.tar, .tar.gz, .zip) of the dataset.
+    image_size
+        For a folder: the size that images shall get.
+    resize
+        For a folder: how images of another shape get their size.
+    """
+    try:
+        known = CATALOGUE.get(name or "")
+        if download or unpack is not None:
+            if known is None:
+                names = ", ".join(CATALOGUE)
+                raise ConfigError(f"--download and --unpack need a dataset's name, got {name}: {names}")
+            done = _obtained(known, data_folders(data_dir)[0], unpack)
+        else:
+            done = []
+        lines = done + _told(name, data_dir, DataOptions(image_size=image_size, resize=resize))
+    except OSError as error:
+        raise DatasetError(
+            f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
+        ) from error
+    print("\n".join(lines))
+
+
+def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:
+    if archive is not None:
+        return [f"unpacked into {unpack_archive(archive, known, folder)}"]
+    return [f"downloaded into {fetch(known, folder)}"]
+
+
+def _told(name: str | None, data_dir: Path | None, options: DataOptions) -> list[str]:
+    if name is None:
+        return catalogue_table(data_dir)
+    if name in CATALOGUE:
+        return description(CATALOGUE[name], data_dir)
+    if name in DATASETS:
+        return [f"{name} is a dataset that your own code has registered; nothing more is known of it"]
+    return folder_description(_folder(name), options)
+
+
+def catalogue_table(data_dir: Path | None) -> list[str]:
+    """All datasets, a line each."""
+    rows: list[tuple[str, ...]] = [("name", "images", "test", "classes", "channels", "size", "found")]
+    rows += [_row(known, data_dir) for known in CATALOGUE.values()]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(r, widths, strict=True)) for r in rows]
+    lines = [line.rstrip() for line in lines]
+    lines.append(
+        f"looked for in {', '.join(map(str, data_folders(data_dir)))}; --data-dir adds a folder"
+    )
+    lines.append("xnas data NAME says more, and how to get it; any folder of class folders works too")
+    return lines
+
+
+def description(known: Known, data_dir: Path | None) -> list[str]:
+    """Everything about one dataset: facts, places, wholeness, how to get it."""
+    test = f"{known.test_examples:,} for test" if known.test_examples else f"{known.folds} folds"
+    size = "of many sizes" if known.size is None else _by(known.size)
+    mirrored = "may be mirrored" if known.flip else "must not be mirrored"
+    lines = [
+        f"{known.title}: {known.examples:,} images for training, {test}, {known.classes} classes",
+        f"images: {_channels(known.channels)}, {size}, {mirrored}",
+    ]
+    looked = places(known, data_dir) if known.folders else []
+    here = find(known, data_dir) if known.folders else None
+    if here is not None:
+        looked = looked[: looked.index(here)]
+    lines += [f"looked in: {place}" for place in looked]
+    if here is not None:
+        lines += [f"found in: {here}", *_wholeness(known, here)]
+    elif known.folders:
+        lines.append("not found")
+    lines += [f"source: {source.url} (md5 {source.md5})" for source in known.sources]
+    lines.append(f"how to get it: {known.obtain}")
+    return lines
+
+
+def folder_description(root: Path, options: DataOptions) -> list[str]:
+    """What is in a folder of images, and what a search would make of it."""
+    found = summarize_folder(root, options)
+    test, classes = f"{found.test_examples:,} for test", f"{len(found.counts):,} classes"
+    seen = f"{_channels(found.channels)}, {_by(found.size)}, by the rule {found.resize}"
+    lines = [
+        f"{found.name}: {found.examples:,} images for training, {test}, {classes}",
+        _counts_line(found),
+        f"sizes: {_most_common({_by(size): count for size, count in found.sizes.items()})}",
+        f"modes: {_most_common(found.modes)}",
+        f"a search would see {seen}: {RESIZE_WORDS[found.resize]}",
+    ]
+    lines += [f"note: {note}" for note in found.notes]
+    if found.bad:
+        lines.append(f"{found.bad:,} bad files; the first: {found.first_bad}")
+    return lines
+
+
+def _row(known: Known, data_dir: Path | None) -> tuple[str, ...]:
+    here = find(known, data_dir) if known.folders else None
+    found = "comes with scikit-learn" if not known.folders else str(here or "not found")
+    test = f"{known.test_examples:,}" if known.test_examples else f"{known.folds} folds"
+    size = "varies" if known.size is None else _by(known.size)
+    counts = (f"{known.examples:,}", test, f"{known.classes:,}", str(known.channels))
+    if here is not None and known.files:
+        lacking = sum(file_at(here, file) is None for file in known.files)
+        found += f" (lacks {lacking} of {len(known.files)} files)" if lacking else ""
+    return (known.name, *counts, size, found)
+
+
+def _wholeness(known: Known, place: Path) -> list[str]:
+    if not known.files:
+        return _counted(known, place)
+    wrong = list(faults(known, place))
+    if wrong:
+        return [f"not whole: {fault}" for fault in wrong]
+    return [f"whole: {len(known.files)} files have the right checksums"]
+
+
+def _counted(known: Known, place: Path) -> list[str]:
+    """For datasets without published checksums: whether all images are there."""
+    try:
+        index = INDEXES[known.name](DataOptions(data_dir=place))
+    except DatasetError as error:
+        return [f"not whole: {error}"]
+    missing = [note for note in index.notes if note.startswith("not whole")]
+    return missing or [f"whole: all {len(index.train) + len(index.test):,} images are there, by count"]
+
+
+def _folder(name: str) -> Path:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    fault = f"{path} is a file" if path.is_file() else f"no dataset or folder called {name!r}"
+    raise DatasetError(
+        f"{fault}; give a folder of class folders, or one of the names: {', '.join(CATALOGUE)}"
+    )
+
+
+def _counts_line(found: FolderSummary) -> str:
+    """Images a class: each if there are few classes, else the extremes."""
+    fewest, most = min(found.counts.values()), max(found.counts.values())
+    ratio = f"the largest class has {most / max(fewest, 1):.1f} times the images of the smallest"
+    if len(found.counts) <= MOST_LISTED:
+        each = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+        return f"images a class: {each}; {ratio}"
+    return f"images a class: {fewest:,} to {most:,}; {ratio}"
+
+
+def _most_common(counts: dict[str, int]) -> str:
+    shown = [f"{name} ({count:,})" for name, count in list(counts.items())[:MOST_LISTED]]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} others" if more else "")
+
+
+def _channels(count: int) -> str:
+    return "1 channel (grey)" if count == 1 else f"{count} channels"
+
+
+def _by(size: Size) -> str:
+    return f"{size[0]} x {size[1]}"

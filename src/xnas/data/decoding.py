@@ -1,0 +1,92 @@
+"""One image file, from the disk to bytes of the wanted size and number of channels.
+
+Whatever Pillow stumbles over becomes one error that names the file. Images that would unpack to more
+pixels than Pillow holds safe are refused before they are unpacked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xnas.data.sizes import Size, fit, require_resize
+from xnas.errors import DatasetError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+GREY_MODES = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
+
+
+def decode_image(path: Path, *, channels: int, size: tuple[int, int], resize: str) -> Tensor:
+    """The image of a file, uint8 (channels, height, width), upright as the camera was held.
+
+    With one channel it becomes grey, with three RGB; transparency is dropped. `resize` is the rule that
+    brings it to `size` (height, width): crop, pad or stretch, as `fit` has them.
+    """
+    rule = require_resize(resize)
+    with _opened(path) as image:
+        pixels = torch.from_numpy(_eight_bits(image, channels))
+        return fit(pixels.movedim(-1, 0)[None], size, rule)[0]
+
+
+def image_header(path: Path) -> tuple[Size, str]:
+    """Height and width of an image, and Pillow's mode of it, without decoding its pixels."""
+    with _opened(path) as image:
+        width, height = image.size
+        return (height, width), image.mode
+
+
+@cache
+def image_endings() -> frozenset[str]:
+    """Endings, such as `.png`, of the formats that Pillow reads."""
+    from PIL import Image  # noqa: PLC0415 - needed for image files alone
+
+    return frozenset(end for end, kind in Image.registered_extensions().items() if kind in Image.OPEN)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    from PIL import Image  # noqa: PLC0415 - needed for image files alone
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as camera data that are damaged: pixels are not
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                yield image
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        limit = f"{Image.MAX_IMAGE_PIXELS or 0:,}"
+        raise DatasetError(
+            f"the image {path} would unpack to more than {limit} pixels, as images made to fill the "
+            f"memory do; remove it or make it smaller"
+        ) from error
+    except Exception as error:  # decoders raise almost anything
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DatasetError(f"cannot read the image {path} ({why}); mend or remove it") from error
+
+
+def _eight_bits(image: Image.Image, channels: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """Pixels (height, width, channels)."""
+    from PIL import ImageOps  # noqa: PLC0415 - needed for image files alone
+
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode.startswith("I"):  # 16 bits, which Pillow would cut off at 255
+        wide = np.asarray(upright)
+        if wide.min() < 0 or wide.max() > 0xFFFF:
+            raise ValueError("its grey values need more than 16 bits; save it with 8 or 16")
+        return np.repeat((wide >> 8).astype(np.uint8)[..., None], channels, axis=2)
+    if upright.mode == "F":
+        raise ValueError("its grey values are floats of unknown range; save it with 8 or 16 bits")
+    if upright.mode == "P":  # a palette may hold transparency, which only RGBA can take over
+        upright = upright.convert("RGBA")
+    converted = np.array(upright.convert("L" if channels == 1 else "RGB"))
+    return converted.reshape(*converted.shape[:2], channels)

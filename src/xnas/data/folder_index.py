@@ -1,0 +1,175 @@
+"""The files of a folder of class folders, and their classes, before any is decoded.
+
+    flowers/rose/1.jpg                 classes alone: a fifth of each class is held out as test
+    flowers/train/rose/1.jpg           parts: `train`, with `val` and `test` if they are there
+
+Classes are the folders' names, sorted. Hidden files, folders inside a class folder and files without
+the ending of an image format are left out. Folders are read one level deep, so that a link which leads
+back to where it came from leads nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from xnas.data.decoding import image_endings
+from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
+from xnas.errors import DatasetError
+
+VALIDATION_NAMES = ("val", "valid", "validation")
+FEWEST_IMAGES = 4  # of a class, so that both halves of a search and the test part get some
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledFiles:
+    """Image files with their classes."""
+
+    files: tuple[Path, ...]
+    labels: Tensor
+    """int64 (files,), as indices into the classes."""
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def chosen(self, indices: Tensor) -> LabelledFiles:
+        """Those at these indices."""
+        return LabelledFiles(tuple(self.files[i] for i in indices.tolist()), self.labels[indices])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FolderIndex:
+    """What a folder holds; nothing of it is decoded yet."""
+
+    name: str
+    classes: tuple[str, ...]
+    train: LabelledFiles
+    test: LabelledFiles
+    notes: tuple[str, ...] = ()
+    """What was done, a phrase each."""
+
+
+def list_folder(
+    root: Path, *, use_val: bool = True, val_is_test: bool = False, name: str = ""
+) -> FolderIndex:
+    """Files and classes of a folder of class folders.
+
+    Images of `val` join those of `train`, because a search makes halves of its own and a training uses
+    both; with `use_val=False` they are left out, and with `val_is_test` they are the test images.
+    """
+    parted = _has_parts(root)
+    first = root / "train" if parted else root
+    classes = tuple(_class_folders(first))
+    vals = [root / n for n in VALIDATION_NAMES if (root / n).is_dir()] if parted else []
+    tests = vals if val_is_test else [root / "test"] if parted and (root / "test").is_dir() else []
+    joining = vals if use_val and not val_is_test else []
+    notes = [] if val_is_test else [_val_note(part, use_val=use_val) for part in vals]
+    train, left_out = _listed([first, *joining], classes)
+    require_enough(root, classes, train.labels)
+    if left_out:
+        notes.append(f"{left_out} other files or folders left out")
+    test, _ = _listed(tests, classes)
+    if not test.files:
+        kept, held = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
+        notes.append(f"{len(held)} images, a fifth of each class, held out as test")
+        train, test = train.chosen(kept), train.chosen(held)
+    return FolderIndex(name or root.resolve().name or str(root), classes, train, test, tuple(notes))
+
+
+def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:
+    """Refuse classes with too few images to be split."""
+    counts = torch.bincount(labels, minlength=len(classes)).tolist()
+    fewest = min(counts)
+    name = classes[counts.index(fewest)]
+    if fewest == 0:
+        raise DatasetError(
+            f"class folder {name!r} in {root} holds no image that Pillow reads; add some or remove it"
+        )
+    if fewest < FEWEST_IMAGES:
+        raise DatasetError(
+            f"class {name!r} in {root} has too few images to split: {fewest}; every class needs at "
+            f"least {FEWEST_IMAGES}"
+        )
+
+
+def images_in(folder: Path) -> tuple[list[Path], int]:
+    """Image files of a folder by name, and how many other visible things are in it.
+
+    A link that leads nowhere counts as the image that it should be; pipes and devices do not.
+    """
+    endings = image_endings()
+    with os.scandir(folder) as entries:
+        visible = sorted((e for e in entries if not e.name.startswith(".")), key=lambda e: e.name)
+    images = [e for e in visible if os.path.splitext(e.name)[1].lower() in endings and _is_file(e)]  # noqa: PTH122 - a Path for each of a million names is slow
+    return [folder / entry.name for entry in images], len(visible) - len(images)
+
+
+def visible_folders(folder: Path) -> list[Path]:
+    """Folders in a folder, sorted by name, but for hidden ones."""
+    with os.scandir(folder) as entries:
+        seen = sorted(
+            (e for e in entries if not e.name.startswith((".", "__MACOSX"))), key=lambda e: e.name
+        )
+    for entry in seen:
+        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - of a loop, Path.exists raises
+            raise DatasetError(
+                f"{entry.path} is a link that leads nowhere or in a circle; mend or remove it"
+            )
+    return [folder / entry.name for entry in seen if entry.is_dir()]
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return True
+
+
+def _class_folders(folder: Path) -> list[str]:
+    names = [path.name for path in visible_folders(folder)]
+    if not names:
+        raise DatasetError(
+            f"{folder} has no class folders; put the images of each class into a folder there"
+        )
+    if len(names) == 1:
+        raise DatasetError(
+            f"{folder} has one class, {names[0]!r}; telling apart needs at least 2 folders"
+        )
+    return names
+
+
+def _has_parts(root: Path) -> bool:
+    """Whether `train` is a part rather than a class of locomotives: it holds folders and no images."""
+    train = root / "train"
+    return train.is_dir() and bool(visible_folders(train)) and not images_in(train)[0]
+
+
+def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFiles, int]:
+    """Files of all parts together, and how much is no image; classes must be those of `train`."""
+    files: list[Path] = []
+    labels: list[int] = []
+    left_out = 0
+    for part in parts:
+        present = {path.name for path in visible_folders(part)}
+        unknown = present - set(classes)
+        if unknown:
+            raise DatasetError(
+                f"{part} has a class {min(unknown)!r} that the training images lack; class folders of "
+                f"all parts must agree"
+            )
+        for label, name in enumerate(classes):
+            found, others = images_in(part / name) if name in present else ([], 0)
+            files += found
+            labels += [label] * len(found)
+            left_out += others
+    return LabelledFiles(tuple(files), torch.tensor(labels, dtype=torch.int64)), left_out
+
+
+def _val_note(part: Path, *, use_val: bool) -> str:
+    return f"{part.name} {'joins train' if use_val else 'left out'}"

@@ -1,0 +1,390 @@
+"""Batches of images that stay in files: decoded by worker processes, ahead of the search.
+
+A `StreamSource` is a `BatchSource` over a stand-in, one black byte in the shape of the whole dataset.
+The order of the images, augmentation, labels and resuming are therefore those of a source in memory.
+What differs is one step: before augmentation, the stand-in's batch gives way to the decoded one.
+
+Memory does not grow with the dataset: at most `workers * prefetch` batches wait, and one is in use.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from xnas.data.augment import Augmentation, standardize
+from xnas.data.batches import BatchSource
+from xnas.data.image_files import ImageFiles
+from xnas.data.splits import stream
+from xnas.errors import ConfigError, DatasetError
+
+Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+SPARES = 16  # images after a batch that may stand in for a bad one at its end
+
+
+def default_workers(*, sources: int = 1) -> int:
+    """Worker processes for each of so many sources: all cores but one, shared; at least 1."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max((cores - 1) // sources, 1)
+
+
+class StreamSource:
+    """Endless batches of one half of the images, as `BatchSource` gives them, from files.
+
+    What stands in both signatures means the same; `labels` are a whole dataset's too. `workers`
+    processes decode, each `prefetch` batches ahead; with 0 workers this process does. For a CUDA
+    `device` batches are pinned, so that copying them waits for nothing. They come from the host, so
+    `fill` cannot be part of a CUDA graph.
+
+    A file that is no image is a DatasetError; with `skip_bad_images` the next image in the epoch's order
+    takes its place, always alike. `close` ends the workers, as do the end of the program and errors; the
+    source can go on after it.
+    """
+
+    def __init__(
+        self,
+        images: ImageFiles,
+        labels: Tensor,
+        indices: Tensor,
+        *,
+        batch_size: int,
+        mean: Sequence[float],
+        std: Sequence[float],
+        seed: int,
+        name: str,
+        device: torch.device | str = "cpu",
+        augment: Augmentation | None = None,
+        finish: Augmentation | None = None,
+        balance: bool = False,
+        workers: int | None = None,
+        prefetch: int = 2,
+        skip_bad_images: bool = False,
+    ) -> None:
+        workers = default_workers() if workers is None else workers
+        if workers < 0 or prefetch < 1:
+            raise ConfigError(
+                f"the {name} half needs workers >= 0 and prefetch >= 1, got {workers} and {prefetch}; "
+                f"leave them out for {default_workers()} and 2"
+            )
+        self._bad: set[int] = set()
+        self._reader = _Reader(
+            _Decoder(images, labels.cpu(), skip_bad_images=skip_bad_images),
+            workers=workers,
+            prefetch=prefetch,
+            pinned=torch.device(device).type == "cuda",
+        )
+        self._swap = _Swap(self._reader, augment)
+        self._plan = BatchSource(
+            torch.zeros(1, dtype=torch.uint8, device=device).expand(len(images), *images.shape),
+            labels,
+            indices,
+            batch_size=batch_size,
+            mean=mean,
+            std=std,
+            seed=seed,
+            name=name,
+            augment=self._swap,
+            finish=finish,
+            balance=balance,
+        )
+        weakref.finalize(self, self._reader.close)  # before the interpreter takes modules apart
+
+    @property
+    def examples(self) -> int:
+        """Images of this source."""
+        return self._plan.examples
+
+    @property
+    def batch_size(self) -> int:
+        """Images in a batch."""
+        return self._plan.batch_size
+
+    @property
+    def name(self) -> str:
+        """The half's, in messages and streams of randomness."""
+        return self._plan.name
+
+    @property
+    def order(self) -> Tensor:
+        """Indices (rounds, batch_size) of the present epoch."""
+        return self._plan.order
+
+    @property
+    def generator(self) -> Generator:
+        """What augmentation draws from."""
+        return self._plan.generator
+
+    @property
+    def skipped(self) -> int:
+        """Files passed over so far because they could not be read, each counted once."""
+        return len(self._bad)
+
+    def begin_epoch(self, epoch: int, rounds: int) -> None:
+        """Lay down the order of an epoch of `rounds` batches and begin to decode it."""
+        self._plan.begin_epoch(epoch, rounds)
+        self._reader.begin(_with_spares(self._plan.order), position=0)
+
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """Room for one batch: float32 images and int64 labels, on the device."""
+        return self._plan.buffers()
+
+    def fill(self, images_out: Tensor, labels_out: Tensor) -> None:
+        """Write the next batch into the buffers and move on by one round."""
+        try:
+            self._plan.fill(images_out, labels_out)
+        except BaseException:
+            self._reader.close()
+            raise
+        batch = self._swap.take()
+        if batch.bad:
+            labels_out.copy_(batch.labels)
+            self._bad.update(batch.bad)
+        self._reader.position += 1
+
+    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+        """Every image once, standardised but not augmented, for evaluation; at most `limit` batches.
+
+        Batches are those of `BatchSource.whole`. Bad images that are to be skipped are left out, as
+        another in their place would count twice. Workers of its own, for as long as it lasts.
+        """
+        if limit is not None and limit < 1:
+            raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
+        rows = _whole_order(self._plan, limit)
+        reader = self._reader.like(workers=min(self._reader.workers, len(rows)))
+        reader.begin([_Request(row.numpy(), None) for row in rows], position=0)
+        device = self._plan.images.device
+        try:
+            for _ in rows:
+                batch = reader.next()
+                self._bad.update(batch.bad)
+                if len(batch.labels):
+                    images = batch.images.to(device, non_blocking=True)
+                    labels = batch.labels.to(device, non_blocking=True)
+                    yield standardize(images, self._plan.mean, self._plan.std), labels
+        finally:
+            reader.close()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the source stands, in the middle of an epoch or between two."""
+        return self._plan.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where a source with the same settings stood, bit for bit, in memory or in files."""
+        self._plan.load_state_dict(state)
+        self._reader.begin(_with_spares(self._plan.order), position=int(self._plan.position))
+
+    def close(self) -> None:
+        """End the worker processes; the next `fill` starts new ones."""
+        self._reader.close()
+
+
+class _Request(NamedTuple):
+    """Images that make a batch, and those that follow them in the order, to stand in for bad ones."""
+
+    indices: Indices
+    spares: Indices | None
+    """None where a bad image is left out rather than replaced."""
+
+
+class _Batch(NamedTuple):
+    """What a worker sends back; a tuple, because pinning takes tuples apart."""
+
+    images: Tensor
+    labels: Tensor
+    bad: list[int]
+    """Indices of images that could not be read."""
+    fault: str
+    """What is wrong with the batch, to be raised where the search runs; empty if it is good."""
+
+
+class _Decoder(Dataset[_Batch]):
+    """Requests in, batches out; lives in the workers. Holds tensors alone, which processes share."""
+
+    def __init__(self, images: ImageFiles, labels: Tensor, *, skip_bad_images: bool) -> None:
+        self.images, self.labels, self.skip_bad_images = images, labels, skip_bad_images
+
+    def __getitem__(self, request: _Request) -> _Batch:
+        used: list[int] = request.indices.tolist()
+        pixels = torch.empty((len(used), *self.images.shape), dtype=torch.uint8)
+        bad = []
+        for place, index in enumerate(used):
+            try:
+                pixels[place] = self.images.read(index)
+            except DatasetError as error:
+                if not self.skip_bad_images:
+                    return self._faulty(f"{error} (--skip-bad-images goes on without it)")
+                bad.append(place)
+        named = [used[place] for place in bad]
+        if request.spares is None:
+            good = [place for place in range(len(used)) if place not in bad]
+            return _Batch(pixels[good], self.labels[request.indices[good]], named, "")
+        for place in reversed(bad):  # so that whoever follows a bad image is good by then
+            if place + 1 < len(used):
+                used[place], pixels[place] = used[place + 1], pixels[place + 1]
+                continue
+            spare = self._first_good(request.spares.tolist(), pixels[place])
+            if spare is None:
+                return self._faulty(
+                    f"{1 + len(request.spares)} images in a row cannot be read, the first of them "
+                    f"{self.images.paths[used[place]]}; mend the files"
+                )
+            used[place] = spare
+        return _Batch(pixels, self.labels[used], named, "")
+
+    def _first_good(self, spares: list[int], out: Tensor) -> int | None:
+        """Decode the first readable of these images into `out` and say which it was."""
+        for index in spares:
+            try:
+                out.copy_(self.images.read(index))
+            except DatasetError:
+                continue
+            return index
+        return None
+
+    def _faulty(self, fault: str) -> _Batch:
+        return _Batch(
+            torch.empty((0, *self.images.shape), dtype=torch.uint8), self.labels[:0], [], fault
+        )
+
+
+class _Ahead:
+    """What is still to be decoded of an epoch; the loader walks through it, ahead of the search."""
+
+    def __init__(self) -> None:
+        self.requests: Sequence[_Request] = ()
+        self.position = 0
+
+    def __iter__(self) -> Iterator[_Request]:
+        return iter(self.requests[self.position :])
+
+
+class _Reader:
+    """Worker processes, and the batches that come from them in the order of the requests.
+
+    `position` is the batch to start from if the workers have to be started anew; whoever takes a batch
+    and is done with it moves it on.
+    """
+
+    def __init__(self, decoder: _Decoder, *, workers: int, prefetch: int, pinned: bool) -> None:
+        self.decoder, self.workers, self.prefetch, self.pinned = decoder, workers, prefetch, pinned
+        self._ahead = _Ahead()
+        self._loader: DataLoader[_Batch] | None = None
+        self._batches: Iterator[_Batch] | None = None
+
+    def like(self, *, workers: int) -> _Reader:
+        """Another reader of the same images."""
+        return _Reader(self.decoder, workers=workers, prefetch=self.prefetch, pinned=self.pinned)
+
+    @property
+    def position(self) -> int:
+        """Batches done with."""
+        return self._ahead.position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self._ahead.position = position
+
+    def begin(self, requests: Sequence[_Request], *, position: int) -> None:
+        """Begin to decode; the workers stay if there are any, and drop what they were at."""
+        self._ahead.requests, self._ahead.position = requests, position
+        try:
+            with _deaths_told():
+                self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def next(self) -> _Batch:
+        """The next batch, as soon as it is decoded."""
+        with _deaths_told():
+            batch = next(self._start() if self._batches is None else self._batches)
+        if batch.fault:
+            raise DatasetError(batch.fault)
+        return batch
+
+    def close(self) -> None:
+        """End the workers. Letting go of them would do, were they not held by an error's traceback."""
+        batches, self._batches, self._loader = self._batches, None, None
+        shut_down = getattr(batches, "_shutdown_workers", None)
+        if shut_down is not None:
+            shut_down()
+
+    def _start(self) -> Iterator[_Batch]:
+        if self._loader is None:
+            self._loader = DataLoader(
+                self.decoder,
+                sampler=self._ahead,
+                batch_size=None,  # a request is a batch already
+                num_workers=self.workers,
+                collate_fn=_as_it_is,
+                pin_memory=self.pinned,
+                prefetch_factor=self.prefetch if self.workers else None,
+                persistent_workers=self.workers > 0,
+                generator=Generator(),  # or it would draw from everybody's
+            )
+        self._batches = iter(self._loader)
+        return self._batches
+
+
+class _Swap:
+    """The first step of augmentation: decoded images in place of the stand-in's."""
+
+    def __init__(self, reader: _Reader, augment: Augmentation | None) -> None:
+        self.reader, self.augment = reader, augment
+        self._batch: _Batch | None = None
+
+    def __call__(self, stand_in: Tensor, generator: Generator) -> Tensor:
+        self._batch = self.reader.next()
+        images = self._batch.images.to(stand_in.device, non_blocking=True)
+        return images if self.augment is None else self.augment(images, generator)
+
+    def take(self) -> _Batch:
+        """The batch that was swapped in last; it is not kept."""
+        batch, self._batch = self._batch, None
+        assert batch is not None  # noqa: S101 - fill came first
+        return batch
+
+
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    """One line for the death of a worker, which torch tells in many."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):
+            raise
+        why = str(error).splitlines()[0].rstrip(". ")
+        raise DatasetError(
+            f"a process that decodes images died ({why}); if memory or shared memory ran out, use fewer "
+            f"workers, or 0"
+        ) from error
+
+
+def _as_it_is(batch: Any) -> Any:  # noqa: ANN401 - a batch, which torch types as a list
+    return batch
+
+
+def _with_spares(order: Tensor) -> list[_Request]:
+    """Each row of an epoch's order with the images that follow it, from the start again at the end."""
+    rows = order.cpu().numpy()
+    flat = rows.reshape(-1)
+    endless = np.concatenate([flat, np.resize(flat, SPARES)])
+    ends = range(order.shape[1], len(flat) + 1, order.shape[1])
+    return [_Request(row, endless[end : end + SPARES]) for row, end in zip(rows, ends, strict=True)]
+
+
+def _whole_order(plan: BatchSource, limit: int | None) -> tuple[Tensor, ...]:
+    """Indices of the batches that `plan.whole` gives."""
+    most = plan.examples if limit is None else limit * plan.batch_size
+    shuffled = torch.randperm(plan.examples, generator=stream(plan.seed, f"{plan.name}/whole"))
+    chosen = plan.indices.cpu()[shuffled[:most]]
+    return chosen.tensor_split(-(-len(chosen) // plan.batch_size))

@@ -1,0 +1,45 @@
+"""Settings hold what their annotations say, whether they come from the command line or from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from xnas.errors import ConfigError
+
+PATHS = ("out", "data_dir")
+
+
+def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of settings
+    """Make paths of strings, and refuse what the annotations do not allow."""
+    for name in PATHS:
+        if isinstance(getattr(config, name), str):
+            object.__setattr__(config, name, Path(getattr(config, name)))
+    for name, hint in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if not any(_is_of(value, kind) for kind in kinds):
+            told = " or ".join(_name_of(kind) for kind in kinds)
+            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {value!r}")
+
+
+def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
+
+
+def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation
+    if get_origin(kind) is Literal:
+        return ", ".join(get_args(kind))
+    words: dict[Any, str] = {int: "a whole number", float: "a number", type(None): "None"}
+    return words.get(kind, getattr(kind, "__name__", str(kind)))
+
+
+def require_least(name: str, value: int | None, least: int) -> None:
+    """Raise for a number that is too small; None is left open."""
+    if value is not None and value < least:
+        raise ConfigError(f"{name.replace('_', '-')} must be at least {least}, got {value}")

@@ -1,0 +1,94 @@
+"""Batches for a run: images in memory move to the device once, others stream from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from xnas.data import BatchSource, ImageData, Images, StreamedImages, StreamSource, default_workers
+from xnas.data.augment import Augmentation
+
+
+class Sources:
+    """Makes the batch sources of one run, which share images, device and seed."""
+
+    def __init__(
+        self, images: Images, device: torch.device, *, batch_size: int, seed: int, count: int
+    ) -> None:
+        """`count` sources will be asked for; streamed ones share the cores."""
+        self.images, self.device, self.batch_size, self.seed = images, device, batch_size, seed
+        self.workers = default_workers(sources=count)
+        self.pixels: Tensor | None = None
+        self.labels = images.labels.to(device)
+        if isinstance(images, ImageData):
+            self.pixels = images.images.to(device)
+
+    def make(
+        self,
+        name: str,
+        indices: Tensor,
+        *,
+        augment: Augmentation | None = None,
+        finish: Augmentation | None = None,
+        balance: bool = False,
+    ) -> BatchSource | StreamSource:
+        """Endless batches of the training images at `indices`."""
+        if isinstance(self.images, StreamedImages):
+            return StreamSource(
+                self.images.images,
+                self.images.labels,
+                indices,
+                batch_size=self.batch_size,
+                mean=self.images.mean,
+                std=self.images.std,
+                seed=self.seed,
+                name=name,
+                device=self.device,
+                augment=augment,
+                finish=finish,
+                balance=balance,
+                workers=self.workers,
+                skip_bad_images=self.images.skip_bad_images,
+            )
+        assert self.pixels is not None  # noqa: S101 - images in memory
+        return BatchSource(
+            self.pixels,
+            self.labels,
+            indices,
+            batch_size=self.batch_size,
+            mean=self.images.mean,
+            std=self.images.std,
+            seed=self.seed,
+            name=name,
+            augment=augment,
+            finish=finish,
+            balance=balance,
+        )
+
+    def test_batches(self) -> Iterator[tuple[Tensor, Tensor]] | None:
+        """The test images, standardised, each once; None if there are none."""
+        if self.images.test_images is None or self.images.test_labels is None:
+            return None
+        everything = torch.arange(len(self.images.test_labels))
+        settings: dict[str, Any] = {
+            "batch_size": self.batch_size,
+            "mean": self.images.mean,
+            "std": self.images.std,
+            "seed": self.seed,
+            "name": "test",
+        }
+        if isinstance(self.images, StreamedImages):
+            return StreamSource(
+                self.images.test_images,
+                self.images.test_labels,
+                everything,
+                **settings,
+                device=self.device,
+                workers=self.workers,
+                skip_bad_images=self.images.skip_bad_images,
+            ).whole()
+        pixels = self.images.test_images.to(self.device)
+        return BatchSource(pixels, self.images.test_labels, everything, **settings).whole()

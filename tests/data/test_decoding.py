@@ -1,0 +1,89 @@
+"""One file becomes bytes of the wanted shape, or one line names it."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from xnas.data import decode_image
+from xnas.data.decoding import image_header
+from xnas.errors import ConfigError, DatasetError
+
+
+def picture(path, height=20, width=40, mode="RGB"):
+    pixels = np.random.default_rng(0).integers(256, size=(height, width, 3), dtype=np.uint8)
+    Image.fromarray(pixels).convert(mode).save(path)
+    return path
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("resize", ["crop", "pad", "stretch"])
+@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P", "1"])
+def test_every_mode_becomes_the_wanted_shape(tmp_path, channels, resize, mode):
+    path = picture(tmp_path / "a picture ä.png", mode=mode)
+    image = decode_image(path, channels=channels, size=(16, 24), resize=resize)
+    assert image.dtype == torch.uint8
+    assert image.shape == (channels, 16, 24)
+
+
+def test_pixels_of_the_right_size_stay_as_they_are(tmp_path):
+    path = picture(tmp_path / "a.png")
+    image = decode_image(path, channels=3, size=(20, 40), resize="pad")
+    assert torch.equal(image.movedim(0, -1), torch.tensor(np.array(Image.open(path))))
+
+
+def test_a_header_gives_height_width_and_mode(tmp_path):
+    assert image_header(picture(tmp_path / "a.png", mode="L")) == ((20, 40), "L")
+
+
+def test_an_unknown_rule_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="no rule for resizing called 'squeeze'; there are: crop, pad"):
+        decode_image(picture(tmp_path / "a.png"), channels=3, size=(8, 8), resize="squeeze")
+
+
+def bomb(path, side):
+    """A PNG of some hundred bytes that says it has side x side pixels."""
+
+    def chunk(kind, content):
+        return (
+            struct.pack(">I", len(content))
+            + kind
+            + content
+            + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+    return path
+
+
+@pytest.mark.parametrize("side", [10_000, 50_000])  # Pillow warns of the first and refuses the second
+def test_an_image_made_to_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path, side):
+    path = bomb(tmp_path / "bomb.png", side)
+    for read in (image_header, lambda p: decode_image(p, channels=3, size=(8, 8), resize="crop")):
+        with pytest.raises(DatasetError, match=r"bomb.png would unpack to more than [\d,]+ pixels"):
+            read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0"])
+def test_what_is_no_image_is_named_in_one_line(tmp_path, content):
+    path = tmp_path / "a.png"
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"cannot read the image .*a.png \(.*\); mend") as told:
+        decode_image(path, channels=3, size=(8, 8), resize="crop")
+    assert "\n" not in str(told.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DatasetError, match=r"cannot read the image .*nowhere.png"):
+        image_header(tmp_path / "nowhere.png")
+
+
+def test_damaged_camera_data_are_no_reason_to_refuse_a_photograph(tmp_path):
+    path = tmp_path / "a.jpg"
+    Image.new("RGB", (16, 16), (9, 9, 9)).save(path, exif=b"Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x05")
+    assert decode_image(path, channels=1, size=(16, 16), resize="crop").shape == (1, 16, 16)

@@ -1,0 +1,151 @@
+"""A search never sees the test images, and does with the others what it is told."""
+
+import json
+
+import pytest
+import torch
+from datasets_made import make_freiburg, make_image
+from searching import stripes, tiny
+
+from xnas.data import ImageData
+from xnas.errors import ConfigError, DatasetError
+from xnas.runs.search import Silence, resume_search, search
+
+
+class Forbidden:
+    """Raises, whatever is asked of it."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"test images were touched: {name}")
+
+    def __len__(self):
+        raise AssertionError("test images were counted")
+
+    def __getitem__(self, index):
+        raise AssertionError("test images were read")
+
+    def __iter__(self):
+        raise AssertionError("test images were gone through")
+
+
+def guarded():
+    """Stripes whose test part raises when anything at all is done with it."""
+    data = stripes(count=32, test=torch.zeros(4, 1, 8, 8, dtype=torch.uint8))
+    object.__setattr__(data, "test_images", Forbidden())
+    object.__setattr__(data, "test_labels", Forbidden())
+    return data
+
+
+def test_the_guard_guards():
+    data = guarded()
+    for touch in (len, list, lambda images: images[0], lambda images: images.shape):
+        with pytest.raises(AssertionError, match="test images were"):
+            touch(data.test_images)
+
+
+def test_a_whole_search_never_touches_test_images(tmp_path):
+    settings = tiny(out=tmp_path / "run", epochs=2, gap_every=1, relaxation=0.02, auto_augment=False)
+    result = search(settings, guarded())
+    assert len(result.epochs) == 2
+    assert result.genotype
+
+
+def test_a_resumed_search_does_not_either(tmp_path):
+    out = tmp_path / "run"
+    search(tiny(out=out, epochs=1), guarded())
+    (out / "genotype.json").unlink()
+    assert resume_search(out, data=guarded()).genotype
+
+
+class Listener(Silence):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def warn(self, line):
+        self.lines.append(f"warning: {line}")
+
+
+def unequal():
+    """Forty images of one class, eight of another."""
+    data = stripes(count=80)
+    kept = torch.cat([(data.labels == 0).nonzero()[:40], (data.labels == 1).nonzero()[:8]]).view(-1)
+    return ImageData(
+        name="unequal",
+        images=data.images[kept],
+        labels=data.labels[kept],
+        classes=data.classes,
+        flip=False,
+    )
+
+
+def test_unequal_classes_are_warned_of_unless_they_are_balanced(tmp_path):
+    line = "warning: classes are unequal: 'vertical' has 40 images and 'horizontal' 8; --balance draws"
+    for balance in (False, True):
+        listener = Listener()
+        out = tmp_path / str(balance)
+        search(tiny(out=out, epochs=1, balance=balance), unequal(), display=listener)
+        assert any(told.startswith(line) for told in listener.lines) is not balance
+        saved = json.loads((out / "config.json").read_text(encoding="utf8"))["config"]
+        assert saved["balance"] is balance
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for label, name in enumerate(("one", "two")):
+        for index in range(24):
+            make_image(
+                tmp_path / "photos" / name / f"{index}.png", (100 * label, 9, index), size=(10, 20)
+            )
+    (tmp_path / "photos" / "one" / "3.png").write_bytes(b"")
+    return tmp_path / "photos"
+
+
+def test_bad_images_stop_a_search_unless_they_are_skipped(tmp_path, photos):
+    with pytest.raises(DatasetError, match=r"one/3.png .*leave it out with --skip-bad-images"):
+        search(tiny(out=tmp_path / "run"), str(photos))
+    listener = Listener()
+    settings = tiny(out=tmp_path / "run", epochs=1, skip_bad_images=True, image_size=8, resize="pad")
+    search(settings, str(photos), display=listener)
+    assert "1 bad images left out" in listener.lines[0]
+    assert "to 8 x 8 (fit inside, then pad with black)" in listener.lines[0]
+
+
+def test_a_fold_is_searched_by_its_number(tmp_path):
+    make_freiburg(tmp_path / "freiburg_groceries_dataset", each=20)
+    listener = Listener()
+    settings = tiny(out=tmp_path / "run", epochs=1, fold=3, image_size=8, data_dir=tmp_path)
+    search(settings, "freiburg", display=listener)
+    assert "fold 3 of 0..4" in listener.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"fold": 5}, r"fold must lie in 0\.\.4, got 5"),
+        ({"fold": True}, "fold must be a whole number or None, got True"),
+        ({"resize": "bend"}, "resize must be crop, pad, stretch or None, got 'bend'"),
+        ({"balance": 1}, "balance must be bool, got 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        tiny(**arguments)
+
+
+def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
+    for number in range(24):
+        make_image(
+            tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, number % 2 * 90)
+        )
+    found = [
+        search(tiny(out=tmp_path / name, epochs=1, stream=stream), str(tmp_path / "data"))
+        for name, stream in (("held", False), ("streamed", True))
+    ]
+    assert found[0].genotype == found[1].genotype
+    for one, other in zip(found[0].epochs, found[1].epochs, strict=True):
+        assert (one.train_loss, one.valid_loss) == (other.train_loss, other.valid_loss)
