@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 Point = tuple[float, ...]
 Verdict = Literal["holds", "holds in part", "does not hold"]
+Agreement = Literal["yes", "yes, rounded", "yes, truncated", "no"]
+Entry = str | bool | int | float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,101 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as data; None is an empty entry."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A row of the paper's Tables 1 to 3 beside the network that it belongs to, counted here.
+
+    What is ours is None where the row is no cell.
+    """
+
+    table: int
+    line: int
+    row: str
+    errors: dict[str, float]
+    """As printed, in percent, by dataset."""
+    printed: float | None
+    """Parameters as printed, in millions."""
+    search_cost: float | None
+    """As printed, in GPU days."""
+    cell: str | None
+    network: str | None
+    channels: int | None
+    stem_channels: int | None
+    squeeze_excitation: bool | None
+    parameters: int | None
+    macs: int | None
+    depth: float | None
+    agrees: Agreement | None
+    """Whether ours give the printed digits, rounded or truncated; `yes` is both."""
+    nearest_channels: int | None
+    """Even, with which this cell comes nearest to the printed parameters in such a network."""
+    nearest_parameters: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedNetwork:
+    """What one network of a cell counts."""
+
+    cell: str
+    network: str
+    channels: int
+    stem_channels: int
+    squeeze_excitation: bool
+    num_classes: int
+    in_chans: int
+    auxiliary: bool
+    parameters: int
+    macs: int | None
+    """Multiply-accumulates of one image; None if they were not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthRow:
+    """Depth of one published normal cell, under several numberings of its states."""
+
+    row: str | None
+    """Of Table 4 that the cell could be meant by."""
+    printed: float | None
+    cell: str
+    nodes: int
+    depth: float
+    swapped: float
+    """With the two inputs numbered the other way round."""
+    least: float
+    """Over all numberings of nodes and inputs under which edges lead upwards."""
+    most: float
+    reached: str | None
+    """Numbering with the printed depth: `as numbered`, `inputs swapped`, `renumbered`, `none`."""
+    random_mean: float
+    """Expected depth of a random cell with as many nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDepths:
+    """Depths of random cells, drawn and by enumeration, beside that of one cell."""
+
+    cells: int
+    compared: float
+    """Depth of the cell that they are compared to."""
+    mean: float
+    deviation: float
+    share_deeper: float
+    exact_mean: float
+    exact_deviation: float
+    exact_share_deeper: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepCost:
     """What one optimizer step costs on a set of mixtures."""
 
@@ -226,6 +323,22 @@ class RoundCost:
     """Peak: allocated on a GPU; on the CPU, what the process grew by for the search."""
     method_share: float
     """Time of the method's step, ledger included, as a share of the round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataCost:
+    """What augmented batches cost."""
+
+    case: str
+    device: str
+    images: int
+    """In a batch, or in both batches of a round."""
+    milliseconds: float
+    """For that many images: median over timings."""
+    spread: float
+    """Interquartile range, in milliseconds."""
+    ratio: float | None
+    """Images a second as a multiple of torchvision's with one worker; None for rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,3 +430,133 @@ class SearchResult:
     """The round after whose epoch every forecaster had one expert left; 0 for never."""
     ledgers: dict[str, Ledger]
     """By kind of cell; empty for methods that keep none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainEpoch:
+    """One epoch of a training."""
+
+    epoch: int
+    """From 1."""
+    steps: int
+    """Made so far."""
+    learning_rate: float
+    """At the end of the epoch."""
+    drop_path_rate: float
+    train_loss: float
+    train_accuracy: float
+    """On augmented images, as the network learned from them."""
+    valid_loss: float | None
+    valid_accuracy: float | None
+    """Of images held back, if there are any."""
+    cost: EpochCost
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> TrainEpoch:
+        """The record of a line of metrics.jsonl."""
+        return cls(**{**saved, "cost": EpochCost(**saved["cost"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationBin:
+    """Answers whose confidence lies in (lower, upper], or at 0 in the first bin."""
+
+    lower: float
+    upper: float
+    images: int
+    confidence: float
+    """Mean probability of the answers; 0 without images."""
+    accuracy: float
+    """Share of them that is right; 0 without images."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """How a network answers on labelled images. Shares are in 0..1."""
+
+    images: int
+    classes: tuple[str, ...]
+    top1: float
+    top5: float | None
+    """Share whose class is among the five most probable; None with five classes or fewer."""
+    loss: float
+    """Mean cross-entropy."""
+    counts: tuple[int, ...]
+    """Images of each class."""
+    accuracies: tuple[float | None, ...]
+    """Of each class; None where there is no image."""
+    confusion: tuple[tuple[int, ...], ...]
+    """Images by true class (row) and answer (column)."""
+    calibration_error: float
+    """Expected calibration error: Σ_b n_b/n |accuracy_b − confidence_b| over bins of equal width."""
+    calibration: tuple[CalibrationBin, ...]
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> Evaluation:
+        """The record of what `evaluation.json` holds; what else stands there is passed over."""
+        plain = {name: saved[name] for name in cls.__dataclass_fields__}
+        nested = {
+            "classes": tuple(saved["classes"]),
+            "counts": tuple(saved["counts"]),
+            "accuracies": tuple(saved["accuracies"]),
+            "confusion": tuple(tuple(row) for row in saved["confusion"]),
+            "calibration": tuple(CalibrationBin(**b) for b in saved["calibration"]),
+        }
+        return cls(**{**plain, **nested})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a classifier answers for one image."""
+
+    label: str
+    """The most probable class."""
+    probability: float
+    ranking: tuple[tuple[str, float], ...]
+    """The most probable classes, first the label, each with its probability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """A file that was exported and found to answer as PyTorch does."""
+
+    path: str
+    bytes: int
+    difference: float | None
+    """Largest deviation of a logit, as a share of the largest logit; None for bare weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Time of one batch on the CPU, in milliseconds: median over runs."""
+
+    runtime: str
+    batch: int
+    milliseconds: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportResult:
+    """What an export wrote, how it was checked and how fast it is."""
+
+    files: tuple[ExportedFile, ...]
+    checked_on: str
+    """Images that the answers were compared on, in words."""
+    latencies: tuple[Latency, ...]
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainStepCost:
+    """What a step of a training costs, executed in one way."""
+
+    case: str
+    device: str
+    milliseconds: float
+    """Median."""
+    spread: float
+    """Between quartiles."""
+    memory_bytes: int
+    preparation: float
+    """Seconds before the first step: compiling, capturing."""

@@ -1,9 +1,12 @@
 """Tables and the page of claims: grammar, counts and rows."""
 
+import csv
+import io
+
 import pytest
 
-from xnas.records import Claim
-from xnas.report.tables import claims_page, count_verdicts, counted
+from xnas.records import Claim, Table
+from xnas.report.tables import aligned_table, claims_page, count_verdicts, counted, table_csv, table_page
 
 
 def claims(**counts):
@@ -39,3 +42,38 @@ def test_the_page_of_claims_says_how_many_hold():
     assert page.endswith("![picture](picture.png)\n")
     assert "Of 1 claim: 1 holds." in claims_page(claims(whole=1), [], "")
     assert "No claims." in claims_page([], [], "")
+
+
+def table():
+    rows = (("a, b | c", 1234567, 0.12345, True), ('say "x"', None, 2.0, False))
+    return Table(title="Things", header=("name", "count", "share", "good"), rows=rows, note="A note.")
+
+
+def test_a_table_is_written_as_markdown():
+    assert table_page(table()).splitlines() == [
+        "# Things",
+        "",
+        "| name | count | share | good |",
+        "| --- | --- | --- | --- |",
+        "| a, b \\| c | 1,234,567 | 0.1235 | yes |",
+        '| say "x" |  | 2 | no |',
+        "",
+        "A note.",
+    ]
+
+
+def test_a_table_is_read_back_from_csv():
+    assert list(csv.reader(io.StringIO(table_csv(table())))) == [
+        ["name", "count", "share", "good"],
+        ["a, b | c", "1234567", "0.12345", "yes"],
+        ['say "x"', "", "2.0", "no"],
+    ]
+
+
+def test_columns_of_words_are_aligned_to_the_left():
+    lines = aligned_table(("one", "two", "three"), [("a", "1", "x"), ("bcde", "200", "yz")], left=(0, 2))
+    assert lines.splitlines() == ["one   two  three", "a       1  x", "bcde  200  yz"]
+
+
+def test_tables_are_linked_from_the_page_of_claims():
+    assert "\nTables: [one](one.md), [two](two.md)\n" in claims_page([], [], "", tables=["one", "two"])

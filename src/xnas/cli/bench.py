@@ -6,12 +6,16 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from xnas.report.tables import round_cost_table, step_cost_table
+from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
+from xnas.runs.bench_data import BenchDataConfig, bench_data
 from xnas.runs.bench_search import BenchSearchConfig, bench_search
 from xnas.runs.bench_theory import BenchTheoryConfig, bench_theory
+from xnas.runs.bench_train import BenchTrainConfig, bench_train
 
 DEFAULTS = BenchTheoryConfig()
 SEARCH_DEFAULTS = BenchSearchConfig()
+DATA_DEFAULTS = BenchDataConfig()
+TRAIN_DEFAULTS = BenchTrainConfig()
 
 bench = App(name="bench", help="Measure speed on this machine, against the plain path.")
 
@@ -26,3 +30,15 @@ def theory(*, config: Annotated[BenchTheoryConfig, Parameter(name="*")] = DEFAUL
 def search(*, config: Annotated[BenchSearchConfig, Parameter(name="*")] = SEARCH_DEFAULTS) -> None:
     """Time a round of a search with all experts, with four an edge and with one."""
     print(round_cost_table(bench_search(config)))
+
+
+@bench.command
+def data(*, config: Annotated[BenchDataConfig, Parameter(name="*")] = DATA_DEFAULTS) -> None:
+    """Time augmented batches beside torchvision's in a DataLoader, and those of a search's round."""
+    print(data_cost_table(bench_data(config)))
+
+
+@bench.command
+def train(*, config: Annotated[BenchTrainConfig, Parameter(name="*")] = TRAIN_DEFAULTS) -> None:
+    """Time a step of a training: plain, captured, and with compiled cells."""
+    print(train_cost_table(bench_train(config)))

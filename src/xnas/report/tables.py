@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from xnas.records import Claim, RoundCost, StepCost, Verdict
+from xnas.records import Claim, DataCost, Entry, RoundCost, StepCost, Table, TrainStepCost, Verdict
 
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
@@ -21,15 +23,48 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
 
 
-def aligned_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for the terminal: first column to the left, the others to the right."""
+def table_page(table: Table) -> str:
+    """A table as a Markdown page; long numbers have their thousands set apart."""
+    rows = [[_written(entry) for entry in row] for row in table.rows]
+    note = f"\n\n{table.note}" if table.note else ""
+    return f"# {table.title}\n\n{markdown_table(table.header, rows)}{note}\n"
+
+
+def table_csv(table: Table) -> str:
+    """A table as CSV with a header; numbers are plain, what is not there is empty."""
+    text = io.StringIO()
+    rows = [[_word(entry) if isinstance(entry, bool) else entry for entry in row] for row in table.rows]
+    csv.writer(text, lineterminator="\n").writerows([table.header, *rows])
+    return text.getvalue()
+
+
+def _written(entry: Entry) -> str:
+    if entry is None:
+        return ""
+    if isinstance(entry, bool):
+        return _word(entry)
+    if isinstance(entry, int):
+        return f"{entry:,}"
+    return f"{entry:.4g}" if isinstance(entry, float) else entry
+
+
+def _word(fact: Entry) -> str:
+    return "yes" if fact else "no"
+
+
+def aligned_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+) -> str:
+    """A table for the terminal: the columns of `left` to the left, the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
 
     def row(cells: Sequence[str]) -> str:
-        first, *rest = cells
-        numbers = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        return "  ".join([first.ljust(widths[0]), *numbers]).rstrip()
+        padded = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
 
     return "\n".join(map(row, lines))
 
@@ -49,14 +84,18 @@ def count_verdicts(claims: Iterable[Claim]) -> str:
     )
 
 
-def claims_page(claims: Sequence[Claim], figures: Sequence[str], how: str) -> str:
+def claims_page(
+    claims: Sequence[Claim], figures: Sequence[str], how: str, *, tables: Sequence[str] = ()
+) -> str:
     """The page `claims.md`: every claim with what was measured and whether it holds."""
     told = f"Of {counted(len(claims), 'claim')}: {count_verdicts(claims)}." if claims else "No claims."
     rows = [(c.statement, c.where, c.measured, f"**{c.verdict}**") for c in claims]
-    pictures = "\n\n".join(f"![{name}]({name}.png)" for name in figures)
+    shown = [f"Tables: {', '.join(f'[{name}]({name}.md)' for name in tables)}"] if tables else []
+    shown += [f"![{name}]({name}.png)" for name in figures]
+    pictures = "\n\n".join(shown)
     return (
-        "# What the paper claims of its optimizer, and what was measured\n\n"
-        f"{how} Sections, equations and figures are those of arXiv:1906.08031v1. {told}\n\n"
+        "# What the paper claims, and what was measured\n\n"
+        f"{how} Sections, equations, figures and tables are those of arXiv:1906.08031v1. {told}\n\n"
         f"{markdown_table(('claim', 'where', 'measured', 'verdict'), rows)}\n\n{pictures}\n"
     )
 
@@ -94,4 +133,38 @@ def round_cost_table(costs: Sequence[RoundCost]) -> str:
         for c in costs
     ]
     header = ("left", "experts", "weights", "ms/round", "quartiles", "ratio", "MiB", "method")
+    return f"{costs[0].device}\n" + aligned_table(header, rows)
+
+
+def data_cost_table(costs: Sequence[DataCost]) -> str:
+    """What augmented batches cost, with ratios to torchvision's with one worker."""
+    rows = [
+        (
+            c.case,
+            f"{c.images:,}",
+            f"{c.milliseconds:,.2f}",
+            f"{c.spread:,.2f}",
+            f"{1000 * c.images / c.milliseconds:,.0f}",
+            "" if c.ratio is None else f"{c.ratio:.2f}",
+        )
+        for c in costs
+    ]
+    header = ("batches by", "images", "ms (median)", "quartiles", "images/s", "x one worker")
+    return f"{costs[0].device}\n" + aligned_table(header, rows)
+
+
+def train_cost_table(costs: Sequence[TrainStepCost]) -> str:
+    """What a training step costs, with ratios to the plain one."""
+    rows = [
+        (
+            c.case,
+            f"{c.milliseconds:,.1f}",
+            f"{c.spread:,.1f}",
+            f"{c.milliseconds / costs[0].milliseconds:.2f}",
+            f"{c.memory_bytes / 2**20:,.0f}",
+            f"{c.preparation:.0f}",
+        )
+        for c in costs
+    ]
+    header = ("step", "ms", "quartiles", "ratio", "MiB", "s before it")
     return f"{costs[0].device}\n" + aligned_table(header, rows)

@@ -1,0 +1,258 @@
+"""What augmented batches cost: ours, whole batches on the device, beside torchvision's, image by image.
+
+The augmentation is that of a training: crop, flip, AutoAugment, standardise, cutout. Torchvision's runs
+in the worker processes of a DataLoader, timed when they are at full speed. Images are noise. Times of
+one machine compare only within one run, so the table has ratios.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from xnas.data import BatchSource, ImageData, augmentation_for, training_augmentation
+from xnas.data.policies import policy_named
+from xnas.errors import ConfigError
+from xnas.records import DataCost
+from xnas.report.tables import counted
+from xnas.runs.search_config import pick_device
+
+FILLS = {"cuda": 20, "cpu": 2}
+"""Batches in one timing, by kind of device; their mean counts."""
+WARM_UP = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchDataConfig:
+    """Which batches to time."""
+
+    batch_size: int = 1024
+    """Images a batch of the full training augmentation."""
+    round_size: int = 96
+    """Images a batch of each half in a search's round; the paper has 96."""
+    image_size: int = 32
+    """Height and width."""
+    policy: str = "cifar10"
+    """Of AutoAugment: cifar10, imagenet or svhn."""
+    timings: int = 7
+    """Timings of each case; the median is told."""
+    workers: int = 0
+    """Of the second DataLoader; 0 for as many as there are cores."""
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:NUMBER."""
+
+    def __post_init__(self) -> None:
+        if self.timings < 5:
+            raise ConfigError(f"timings must be at least 5, got {self.timings}")
+        if min(self.batch_size, self.round_size) < 1:
+            raise ConfigError(
+                f"batches need at least 1 image, got {self.batch_size} and {self.round_size}"
+            )
+        if self.image_size < 8:
+            raise ConfigError(f"image_size must be at least 8, got {self.image_size}")
+        if self.workers < 0:
+            raise ConfigError(f"workers must be 0 or more, got {self.workers}; 0 takes every core")
+        policy_named(self.policy, channels=3)
+        pick_device(self.device)
+
+
+def bench_data(config: BenchDataConfig) -> list[DataCost]:
+    """Time torchvision's workers, then this package's batches, then the two halves of a round."""
+    device = pick_device(config.device)
+    data = noise(config)
+    loaders = {
+        f"torchvision, {counted(workers, 'worker')}": loader_times(config, data, workers)
+        for workers in dict.fromkeys((1, config.workers or cores()))
+    }
+    batches = loaders | {
+        f"xnas{way}": fill_times(config, [source], captured=captured)
+        for way, captured in ways(device)
+        for source in [training_source(config, data, device)]
+    }
+    rounds = {
+        f"xnas, both halves {policy}AutoAugment{way}": fill_times(config, halves, captured=captured)
+        for policy, autoaugment in (("without ", None), ("with ", config.policy))
+        for way, captured in ways(device)
+        for halves in [round_sources(config, data, device, autoaugment)]
+    }
+    alone = statistics.median(next(iter(loaders.values())))
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+    return [
+        *(_cost(case, name, config.batch_size, times, alone) for case, times in batches.items()),
+        *(_cost(case, name, 2 * config.round_size, times, None) for case, times in rounds.items()),
+    ]
+
+
+def ways(device: torch.device) -> list[tuple[str, bool]]:
+    """How batches are made there, as words and as whether from a captured graph."""
+    return [(", eager", False), (", graph", True)] if device.type == "cuda" else [("", False)]
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def noise(config: BenchDataConfig) -> ImageData:
+    """Random images, enough for four batches."""
+    count = 4 * max(config.batch_size, 2 * config.round_size)
+    return ImageData(
+        name="noise",
+        images=torch.randint(0, 256, (count, 3, *(config.image_size,) * 2), dtype=torch.uint8),
+        labels=torch.arange(count) % min(10, count),
+        classes=tuple(map(str, range(min(10, count)))),
+    )
+
+
+class PlainImages(Dataset[tuple[Tensor, int]]):
+    """Images one by one through torchvision's transforms, for as many batches as are asked for."""
+
+    def __init__(self, data: ImageData, policy: str, length: int) -> None:
+        from torchvision.transforms import v2  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        self.data, self.length = data, length
+        self.transform = v2.Compose(
+            [
+                v2.RandomCrop(data.size, padding=max(min(data.size) // 8, 1)),
+                v2.RandomHorizontalFlip(),
+                v2.AutoAugment(v2.AutoAugmentPolicy(policy)),
+                v2.ToDtype(torch.float32, scale=True),
+                v2.Normalize(data.mean, data.std),
+                v2.RandomErasing(p=1, scale=(0.25, 0.25), ratio=(1, 1)),  # half the side, as cutout
+            ]
+        )
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        at = index % len(self.data.images)
+        return self.transform(self.data.images[at]), int(self.data.labels[at])
+
+
+def loader_times(config: BenchDataConfig, data: ImageData, workers: int) -> list[float]:
+    """Milliseconds of a batch as it arrives from a DataLoader whose workers are all busy."""
+    group = 2 * workers  # batches in one timing: two from each worker
+    images = PlainImages(data, config.policy, config.batch_size * group * (1 + config.timings))
+    arriving: Iterator[object] = iter(DataLoader(images, config.batch_size, num_workers=workers))
+
+    def receive() -> None:
+        for _ in range(group):
+            next(arriving)
+
+    receive()
+    return [_milliseconds(receive, torch.device("cpu")) / group for _ in range(config.timings)]
+
+
+def training_source(config: BenchDataConfig, data: ImageData, device: torch.device) -> BatchSource:
+    """Batches with the augmentation of a training."""
+    augment, cutout = training_augmentation(
+        data, autoaugment=config.policy, cutout=config.image_size // 2
+    )
+    return BatchSource(
+        data.images.to(device),
+        data.labels,
+        torch.arange(len(data.images)),
+        batch_size=config.batch_size,
+        mean=data.mean,
+        std=data.std,
+        seed=0,
+        name="training",
+        augment=augment,
+        finish=cutout,
+    )
+
+
+def round_sources(
+    config: BenchDataConfig, data: ImageData, device: torch.device, autoaugment: str | None
+) -> list[BatchSource]:
+    """The two halves of a search; AutoAugment, if any, acts on the training half alone."""
+    images, labels = data.images.to(device), data.labels.to(device)
+    return [
+        BatchSource(
+            images,
+            labels,
+            indices,
+            batch_size=config.round_size,
+            mean=data.mean,
+            std=data.std,
+            seed=0,
+            name=name,
+            augment=augmentation_for(data, autoaugment=policy),
+        )
+        for name, indices, policy in zip(
+            ("training", "validation"),
+            torch.arange(len(images)).chunk(2),
+            (autoaugment, None),
+            strict=True,
+        )
+    ]
+
+
+def fill_times(
+    config: BenchDataConfig, sources: Sequence[BatchSource], *, captured: bool
+) -> list[float]:
+    """Milliseconds to fill a batch of each source."""
+    device = sources[0].images.device
+    fills = FILLS[device.type]
+    for source in sources:
+        source.begin_epoch(0, WARM_UP + 1 + fills * (1 + config.timings))
+    buffers = [source.buffers() for source in sources]
+
+    def fill() -> None:
+        for source, room in zip(sources, buffers, strict=True):
+            source.fill(*room)
+
+    step = _captured(fill, sources) if captured else fill
+
+    def several() -> None:
+        for _ in range(fills):
+            step()
+
+    _milliseconds(several, device)  # to warm up
+    return [_milliseconds(several, device) / fills for _ in range(config.timings)]
+
+
+def _captured(fill: Callable[[], None], sources: Sequence[BatchSource]) -> Callable[[], None]:
+    """The same fill from a CUDA graph, captured after a few plain ones on a stream of their own."""
+    with torch.cuda.device(sources[0].images.device):
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP):
+                fill()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        for source in sources:
+            graph.register_generator_state(source.generator)
+        with torch.cuda.graph(graph):
+            fill()
+    return graph.replay
+
+
+def _cost(case: str, device: str, images: int, times: Sequence[float], alone: float | None) -> DataCost:
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    return DataCost(
+        case=case,
+        device=device,
+        images=images,
+        milliseconds=middle,
+        spread=high - low,
+        ratio=None if alone is None else alone / middle,
+    )
+
+
+def _milliseconds(call: Callable[[], None], device: torch.device) -> float:
+    """How long a call takes, its work on the device included."""
+    started = time.perf_counter()
+    call()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return 1000 * (time.perf_counter() - started)

@@ -1,0 +1,53 @@
+import pytest
+import torch
+
+from xnas import ConfigError
+from xnas.report.tables import data_cost_table
+from xnas.runs.bench_data import BenchDataConfig, PlainImages, bench_data, noise
+
+TINY = BenchDataConfig(
+    batch_size=8, round_size=4, image_size=8, timings=5, workers=2, device="cpu", policy="svhn"
+)
+
+
+def test_batches_of_both_kinds_are_measured_and_shown():
+    costs = bench_data(TINY)
+    assert [cost.case for cost in costs] == [
+        "torchvision, 1 worker",
+        "torchvision, 2 workers",
+        "xnas",
+        "xnas, both halves without AutoAugment",
+        "xnas, both halves with AutoAugment",
+    ]
+    assert [cost.images for cost in costs] == [8, 8, 8, 8, 8]  # a round has twice 4
+    assert all(cost.milliseconds > 0 and cost.spread >= 0 for cost in costs)
+    assert costs[0].ratio == 1
+    assert costs[2].ratio == pytest.approx(costs[0].milliseconds / costs[2].milliseconds)
+    assert [cost.ratio for cost in costs[3:]] == [None, None]
+    table = data_cost_table(costs).splitlines()
+    assert table[0] == "CPU"
+    assert len(table) == 7
+    assert table[2].endswith("1.00")
+
+
+def test_the_other_side_makes_standardised_images_with_a_hole():
+    image, label = PlainImages(noise(TINY), "cifar10", length=100)[50]  # goes round
+    assert (image.shape, image.dtype) == ((3, 8, 8), torch.float32)
+    assert label == (50 % 32) % 10  # four batches of eight
+    assert (image == 0).all(0).sum() >= 16
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"timings": 4}, "timings must be at least 5, got 4"),
+        ({"batch_size": 0}, "batches need at least 1 image, got 0 and 96"),
+        ({"image_size": 4}, "image_size must be at least 8, got 4"),
+        ({"workers": -1}, "workers must be 0 or more, got -1; 0 takes every core"),
+        ({"policy": "mnist"}, "no AutoAugment policy called 'mnist'; there are: cifar10"),
+        ({"device": "toaster"}, "no such device: 'toaster'"),
+    ],
+)
+def test_bad_settings_are_named(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        BenchDataConfig(**changes)
