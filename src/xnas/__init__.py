@@ -11,6 +11,7 @@ from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.runs.classifier import Classifier, load
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.space import (
@@ -36,6 +37,7 @@ if "timm" in sys.modules:  # whoever uses timm finds our networks there; nobody 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Classifier",
     "ConfigError",
     "DatasetError",
     "ExpertsOptimizer",
@@ -55,6 +57,7 @@ __all__ = [
     "discretize",
     "effective_horizon",
     "list_cells",
+    "load",
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",

@@ -1,0 +1,39 @@
+"""`xnas evaluate`: how a trained network answers on test images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from xnas.report.evaluation import class_table, summary
+from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+
+DEFAULTS = EvaluateConfig()
+
+
+def evaluate(
+    run: Path,
+    data: str | None = None,
+    /,
+    *,
+    config: Annotated[EvaluateConfig, Parameter(name="*")] = DEFAULTS,
+) -> None:
+    """Test a trained run: error, accuracy of each class, confusions, calibration.
+
+    Parameters
+    ----------
+    run
+        The run folder of a training; with --cell, a file of weights that the paper's authors released.
+    data
+        A dataset or a folder of class folders with the run's classes; by default the run's own data.
+    """
+    done = evaluate_run(run, data, config)
+    if config.quiet:
+        return
+    print(f"{done.data}: {summary(done.evaluation)}\n\n{class_table(done.evaluation)}\n")
+    for note in done.notes:
+        print(f"note: {note}")
+    if done.files:
+        print(f"written: {', '.join(map(str, done.files))}")

@@ -1,0 +1,58 @@
+"""`xnas export`: a trained network for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from xnas.records import ExportResult
+from xnas.report.tables import aligned_table, counted
+from xnas.runs.export import TOLERANCE, ExportConfig, export_run
+
+DEFAULTS = ExportConfig()
+
+
+def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")] = DEFAULTS) -> None:
+    """Write a trained run as ONNX and with torch.export, checked against PyTorch's answers.
+
+    Parameters
+    ----------
+    run
+        The run folder of a training.
+    """
+    result = export_run(run, config)
+    if not config.quiet:
+        print(told(result))
+
+
+def told(result: ExportResult) -> str:
+    """What was written, how it was checked, and how fast it answers."""
+    files = [
+        (
+            file.path,
+            f"{file.bytes / 1e6:,.2f} MB",
+            "" if file.difference is None else f"{file.difference:.1e}",
+        )
+        for file in result.files
+    ]
+    batches = sorted({entry.batch for entry in result.latencies})
+    times = {(entry.runtime, entry.batch): entry for entry in result.latencies}
+    rows = [
+        (runtime, *(f"{times[runtime, batch].milliseconds:,.2f}" for batch in batches))
+        for runtime in dict.fromkeys(entry.runtime for entry in result.latencies)
+    ]
+    checked = (
+        f"answers compared with PyTorch's on {result.checked_on}; deviation is that of the logits, as a "
+        f"share of the largest, and may be {TOLERANCE:g}"
+    )
+    return "\n".join(
+        (
+            aligned_table(("file", "size", "deviation"), files),
+            checked,
+            "",
+            aligned_table(("CPU, ms (median)", *(f"batch {batch}" for batch in batches)), rows),
+            f"{counted(result.threads, 'thread')}; images go in standardised: model.json says how",
+        )
+    )

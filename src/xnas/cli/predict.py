@@ -1,0 +1,82 @@
+"""`xnas predict`: what a trained network says to images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from xnas.data.folder_index import images_in, visible_folders
+from xnas.errors import ConfigError, DatasetError
+from xnas.records import Prediction
+from xnas.runs.classifier import BATCH, load
+
+
+def predict(
+    run: Path,
+    /,
+    *images: Path,
+    top: int = 1,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    device: str = "auto",
+) -> None:
+    """Print a line for each image: its path, its class, the probability, and the runners-up.
+
+    Parameters
+    ----------
+    run
+        The run folder of a training, or a folder it was exported to.
+    images
+        Image files, or folders of them.
+    top
+        How many classes to name for each image.
+    as_json
+        Print one JSON object a line.
+    device
+        auto (a GPU if there is one), cpu, cuda or cuda:NUMBER.
+    """
+    if not images:
+        raise ConfigError(f"no images to look at; give files or folders: xnas predict {run} photo.png")
+    classifier = load(run, device)
+    files = [file for given in images for file in _files(given)]
+    for start in range(0, len(files), BATCH):
+        part = files[start : start + BATCH]
+        for file, answer in zip(part, classifier.predict(part, top), strict=True):
+            print(_json_line(file, answer) if as_json else _line(file, answer))
+
+
+def _files(given: Path) -> Iterator[Path]:
+    """The file itself, or all images of a folder and of the folders in it, by name."""
+    if not given.is_dir():
+        yield given
+        return
+    found = list(_images_below(given))
+    if not found:
+        raise DatasetError(f"no images in {given}; give a folder with image files")
+    yield from found
+
+
+def _images_below(folder: Path) -> Iterator[Path]:
+    try:
+        here, _ = images_in(folder)
+        deeper = visible_folders(folder)
+    except OSError as error:
+        raise DatasetError(
+            f"cannot read {folder} ({error.strerror}); give a folder you may read"
+        ) from error
+    yield from here
+    for child in deeper:
+        yield from _images_below(child)
+
+
+def _line(file: Path, answer: Prediction) -> str:
+    return "  ".join([str(file), *(f"{name} {100 * share:.1f} %" for name, share in answer.ranking)])
+
+
+def _json_line(file: Path, answer: Prediction) -> str:
+    ranking = [{"label": name, "probability": share} for name, share in answer.ranking]
+    told = {"image": str(file), "label": answer.label, "probability": answer.probability}
+    return json.dumps(told | {"ranking": ranking}, ensure_ascii=False)

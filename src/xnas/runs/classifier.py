@@ -1,0 +1,98 @@
+"""A trained network with everything around it: images of any kind in, names of classes out.
+
+    classifier = xnas.load("runs/train-flowers-1")
+    classifier.predict(["rose.jpg", "tulip.jpg"])[0].label
+
+Whatever an image comes as, it becomes bytes first, as those were that the network was trained on; then
+it gets the network's size by the rule of its data, and is standardised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xnas.data import standardize
+from xnas.errors import ConfigError
+from xnas.records import Prediction
+from xnas.runs.image_inputs import ImageReader
+from xnas.runs.model import ModelCard, load_model
+from xnas.runs.search_config import pick_device
+from xnas.space import Network
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+BATCH = 64  # images decoded and answered at a time
+
+Given = Union[str, Path, "Image.Image", Tensor, np.ndarray[Any, Any]]
+"""An image, or a tensor or array of several."""
+
+
+def load(run: Path | str, device: str = "auto") -> Classifier:
+    """The classifier that a training made: `run` is its run folder, or a folder it was exported to."""
+    model, card = load_model(Path(run).expanduser(), pick_device(device))
+    return Classifier(model, card)
+
+
+class Classifier:
+    """A trained network that takes images as they come."""
+
+    def __init__(self, model: Network, card: ModelCard) -> None:
+        self.model, self.card = model.eval(), card
+        self._read = ImageReader(
+            channels=model.in_chans, size=card.size, resize=card.resize, example=card.trained_on
+        )
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of the logits."""
+        return self.card.classes
+
+    def predict(self, images: Given | Iterable[Given], top: int = 1) -> list[Prediction]:
+        """The `top` most probable classes of every image, in the order of the images.
+
+        Images are paths, PIL images, tensors (channels, height, width) or (n, channels, height, width)
+        or numpy arrays, alone or in a list: bytes, or floats in 0..1, not standardised. Numpy arrays
+        may also have their channels last, or none.
+        """
+        if top < 1:
+            raise ConfigError(f"top must be at least 1, got {top}; 1 asks for the answer alone")
+        shown = min(top, len(self.classes))
+        answers: list[Prediction] = []
+        for logits in self._answers(images):
+            best, classes = logits.double().softmax(-1).topk(shown)
+            answers += map(self._prediction, best.tolist(), classes.tolist())
+        return answers
+
+    def logits(self, images: Given | Iterable[Given]) -> Tensor:
+        """What the network says, float32 (images, classes) on the CPU; images as for `predict`."""
+        empty = torch.empty(0, len(self.classes))
+        return torch.cat([empty, *(logits.cpu() for logits in self._answers(images))])
+
+    def _prediction(self, probabilities: list[float], classes: list[int]) -> Prediction:
+        names = [self.classes[index] for index in classes]
+        ranking = tuple(zip(names, probabilities, strict=True))
+        return Prediction(label=names[0], probability=probabilities[0], ranking=ranking)
+
+    @torch.no_grad()
+    def _answers(self, images: Given | Iterable[Given]) -> Iterator[Tensor]:
+        """Logits, batch by batch; images are read when their batch comes."""
+        device = next(self.model.parameters()).device
+        self.model.eval()
+        prepared = self._read(images)
+        while batch := list(islice(prepared, BATCH)):
+            pixels = torch.stack(batch).to(device)
+            logits: Tensor = self.model(standardize(pixels, self.card.mean, self.card.std))
+            if not bool(logits.isfinite().all()):
+                raise ConfigError(
+                    "the network's answers are not finite numbers; its weights are damaged or its "
+                    "training diverged: take an earlier checkpoint"
+                )
+            yield logits.float()

@@ -1,0 +1,322 @@
+"""A trained network as two files: `model.safetensors`, its weights, and `model.json`, all else.
+
+The card in `model.json` says how the network is built and how an image is prepared for it, so that the
+two files alone are enough, on another device and in another version of the package. Nothing in them is
+executed. Fields of the card that this version does not know are passed over, because a newer version
+may add some; settings of the network that it does not know are not, because they would change it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
+from pathlib import Path
+from reprlib import repr as brief
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from xnas.data import Images
+from xnas.data.sizes import require_resize
+from xnas.errors import ConfigError, XnasError
+from xnas.files import whole_file
+from xnas.nn.excitation import SqueezeExcitation
+from xnas.nn.heads import ImagenetStem
+from xnas.runs.folder import told_as
+from xnas.space import Genotype, Network, create_model
+from xnas.space.network import Cell
+
+FORMAT, VERSION = "xnas-model", 1
+CARD_FILE, WEIGHTS_FILE = "model.json", "model.safetensors"
+NETWORK_ARGUMENTS = {
+    "network": str,
+    "num_classes": int,
+    "in_chans": int,
+    "channels": int,
+    "cells": int,
+    "squeeze_excitation": bool,
+    "stem_channels": int,
+}
+"""Arguments of `create_model` that a card has, all of them: a default may change some day."""
+TRAINING_ONLY = "auxiliary_tower."
+COMPILED = "_orig_mod."
+"""What `torch.compile` puts into the names of the tensors of what it wraps."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelCard:
+    """What has to be known of a trained network to build it and to give it images."""
+
+    genotype: Genotype
+    network: Mapping[str, int | bool | str]
+    """Arguments of `create_model`; `network_arguments` reads them off a network."""
+    classes: tuple[str, ...]
+    size: tuple[int, int]
+    """Height and width of the images it was trained on."""
+    resize: str = "crop"
+    """The rule that brings other images to this size."""
+    mean: tuple[float, ...]
+    """Of each channel, in 0..1; images are standardised with it."""
+    std: tuple[float, ...]
+    trained_on: str
+    """Name of the data."""
+    recipe: str
+    seed: int
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Numbers such as the test accuracy, by name."""
+    unknown_fields: tuple[str, ...] = ()
+    """Fields of the file that this version passed over."""
+
+    def __post_init__(self) -> None:
+        if dict(self.network).keys() != NETWORK_ARGUMENTS.keys():
+            raise ConfigError(
+                f"the network of a model needs {', '.join(NETWORK_ARGUMENTS)}, got "
+                f"{', '.join(self.network) or 'nothing'}; read them off it with network_arguments"
+            )
+        for name, kind in NETWORK_ARGUMENTS.items():
+            if type(self.network[name]) is not kind:
+                raise ConfigError(
+                    f"{name} of a model's network must be a {kind.__name__}, got "
+                    f"{brief(self.network[name])}; read it off with network_arguments"
+                )
+        for name, length, wanted in (
+            ("classes", len(self.classes), self.network["num_classes"]),
+            ("mean", len(self.mean), self.network["in_chans"]),
+            ("std", len(self.std), self.network["in_chans"]),
+        ):
+            if length != wanted:
+                raise ConfigError(f"{name} of a model has {length} entries, its network needs {wanted}")
+        if not all(deviation > 0 for deviation in self.std):
+            raise ConfigError(f"std of a model must be positive, got {self.std}; give that of its data")
+        require_resize(self.resize)
+
+
+def model_card(
+    model: Network,
+    data: Images,
+    *,
+    recipe: str,
+    seed: int,
+    resize: str = "crop",
+    figures: Mapping[str, float] | None = None,
+) -> ModelCard:
+    """The card of a network that was trained on `data`."""
+    return ModelCard(
+        genotype=model.genotype,
+        network=network_arguments(model),
+        classes=data.classes,
+        size=data.size,
+        resize=resize,
+        mean=data.mean,
+        std=data.std,
+        trained_on=data.name,
+        recipe=recipe,
+        seed=seed,
+        figures=figures or {},
+    )
+
+
+def network_arguments(model: Network) -> dict[str, int | bool | str]:
+    """Arguments of `create_model` that build the network again, read off its layers."""
+    bare = (getattr(cell, "_orig_mod", cell) for cell in model.cells)  # some may be compiled
+    cells = [cell for cell in bare if isinstance(cell, Cell)]
+    imagenet = isinstance(model.stem, ImagenetStem)
+    convolution = model.stem.get_submodule("quarter.3" if imagenet else "layers.0")
+    assert isinstance(convolution, torch.nn.Conv2d)  # noqa: S101 - a submodule tells no type
+    return {
+        "network": "imagenet" if imagenet else "cifar",
+        "num_classes": model.num_classes,
+        "in_chans": model.in_chans,
+        "channels": cells[0].channels,
+        "cells": len(cells),
+        "squeeze_excitation": any(isinstance(c.excitation, SqueezeExcitation) for c in cells),
+        "stem_channels": convolution.out_channels,
+    }
+
+
+def save_model(folder: Path, model: Network, card: ModelCard) -> None:
+    """Write `model.safetensors` and, last, `model.json`, each whole or not at all.
+
+    The model may be on any device and in any memory format, and stays as it is; the file has 32-bit
+    weights, without those of an auxiliary tower.
+    """
+    from safetensors.torch import save  # noqa: PLC0415 - needed for files alone
+
+    weights = _plain_weights(model)
+    _require_same_network(weights, card)
+    content = save(weights, metadata={"format": "pt"})
+    text = json.dumps(card_to_json(card, _digest(content)), indent=1, ensure_ascii=False)
+    with told_as(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(folder / WEIGHTS_FILE) as file:
+            file.write(content)
+        with whole_file(folder / CARD_FILE) as file:
+            file.write(f"{text}\n".encode())
+
+
+def load_model(folder: Path | str, device: torch.device | str = "cpu") -> tuple[Network, ModelCard]:
+    """The network of a folder, ready to answer, and its card."""
+    folder = Path(folder)
+    card, digest = read_card(folder)
+    path = folder / WEIGHTS_FILE
+    weights = _read_weights(path, digest)
+    try:
+        model = _network(card)
+    except XnasError as error:
+        raise ConfigError(f"{folder / CARD_FILE} does not describe a network: {error}") from error
+    fault = _difference(weights, model.state_dict())
+    if fault:
+        raise ConfigError(f"{path} does not fit {CARD_FILE}: {fault}; get both files of one training")
+    model.load_state_dict(weights)
+    return model.to(device).eval(), card
+
+
+def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
+    """A card as `model.json` has it; `digest` is that of the weights."""
+    left_out = ("genotype", "unknown_fields")
+    plain = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in left_out}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **plain,
+        "network": dict(card.network),
+        "figures": dict(card.figures),
+        "genotype": json.loads(card.genotype.to_json()),
+        **({"weights_digest": digest} if digest else {}),
+    }
+
+
+def read_card(folder: Path) -> tuple[ModelCard, str | None]:
+    """The card of a folder, and the digest that its weights should have."""
+    path = folder / CARD_FILE
+    saved = _read_json(folder)
+    if saved.get("format") != FORMAT:
+        raise ConfigError(f"{path} is not a trained model: its format is {brief(saved.get('format'))}")
+    version = saved.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ConfigError(
+            f"{path} has version {brief(version)}, and this xnas reads version {VERSION}; install a "
+            "newer xnas, or train again with this one"
+        )
+    known = {f.name for f in fields(ModelCard)} - {"unknown_fields"}
+    extra = tuple(sorted(saved.keys() - known - {"format", "version", "weights_digest"}))
+    try:
+        card = _card({name: saved[name] for name in known if name in saved})
+    except XnasError as error:
+        raise ConfigError(f"{path} cannot be used: {error}") from error
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ConfigError(f"{path} is damaged ({error}); get it again, or train again") from error
+    digest = saved.get("weights_digest")
+    return replace(card, unknown_fields=extra), digest if isinstance(digest, str) else None
+
+
+def _card(saved: dict[str, Any]) -> ModelCard:
+    """A card from plain values; whatever is wrong with them raises."""
+    network = saved["network"]
+    new = [name for name in network if name not in NETWORK_ARGUMENTS]
+    if new:
+        raise ConfigError(
+            f"its network has the setting {brief(new[0])}, which this xnas does not know; install a "
+            "newer one"
+        )
+    classes = tuple(saved["classes"])
+    if not all(isinstance(name, str) for name in classes):
+        raise TypeError(f"classes are {brief(classes)}")
+    height, width = saved["size"]
+    plain = {
+        "classes": classes,
+        "size": (int(height), int(width)),
+        "mean": tuple(float(value) for value in saved["mean"]),
+        "std": tuple(float(value) for value in saved["std"]),
+        "genotype": Genotype.from_json(json.dumps(saved["genotype"])),
+        "figures": dict(saved.get("figures", {})),
+    }
+    return ModelCard(**{**saved, **plain})
+
+
+def _read_json(folder: Path) -> dict[str, Any]:
+    path = folder / CARD_FILE
+    try:
+        saved = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        what = "no such folder" if not folder.exists() else f"{CARD_FILE} is not there"
+        raise ConfigError(
+            f"no trained model in {folder}: {what}; give the run folder of a training that has ended"
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path}: {error.strerror}; give the run folder of a training"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{path} is damaged: it is not JSON ({error}); get it again, or train again"
+        ) from error
+    if not isinstance(saved, dict):
+        raise ConfigError(f"{path} is damaged: it holds {brief(saved)}; get it again, or train again")
+    return saved
+
+
+def _read_weights(path: Path, digest: str | None) -> dict[str, Tensor]:
+    from safetensors import SafetensorError  # noqa: PLC0415 - needed for files alone
+    from safetensors.torch import load  # noqa: PLC0415
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the weights {path}: {error.strerror}; get the file again, or train again"
+        ) from error
+    if digest is not None and _digest(content) != digest:
+        raise ConfigError(
+            f"{path} is damaged, or not the file that {CARD_FILE} was written with; get both files of "
+            "one training"
+        )
+    try:
+        weights: dict[str, Tensor] = load(content)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise ConfigError(f"{path} is damaged ({error}); get it again, or train again") from error
+    return weights
+
+
+def _plain_weights(model: Network) -> dict[str, Tensor]:
+    """The state dict, on the CPU, as contiguous 32-bit floats where it has floats."""
+    weights = {}
+    for name, tensor in model.state_dict().items():
+        plain = name.replace(COMPILED, "")
+        if plain.startswith(TRAINING_ONLY):
+            continue
+        kept = tensor.detach().to("cpu", torch.float32 if tensor.is_floating_point() else None)
+        weights[plain] = kept.contiguous()
+    return weights
+
+
+def _require_same_network(weights: Mapping[str, Tensor], card: ModelCard) -> None:
+    with torch.device("meta"):
+        described = _network(card).state_dict()
+    fault = _difference(weights, described)
+    if fault:
+        raise ConfigError(f"the card does not describe the network: {fault}; use model_card")
+
+
+def _network(card: ModelCard) -> Network:
+    return create_model(card.genotype, **card.network)  # type: ignore[arg-type]
+
+
+def _difference(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:
+    """The first tensor that is missing, superfluous, or of another shape or kind; empty if all fit."""
+    for name, tensor in wanted.items():
+        if name not in given:
+            return f"{name} is missing"
+        found = given[name]
+        if found.shape != tensor.shape or found.dtype != tensor.dtype:
+            kinds = [f"{tuple(t.shape)} {t.dtype}" for t in (found, tensor)]
+            return f"{name} is {kinds[0]} instead of {kinds[1]}"
+    extra = [name for name in given if name not in wanted]
+    return f"there is no place for {brief(extra[0])}" if extra else ""
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()

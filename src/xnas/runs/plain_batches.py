@@ -1,0 +1,84 @@
+"""Images as a test sees them: each once, standardised, not augmented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from xnas.data import ImageFiles, StreamSource, standardize
+from xnas.data.sizes import Size
+from xnas.errors import ConfigError
+from xnas.runs.image_inputs import ImageReader
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preparation:
+    """What is done to test images."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    reader: ImageReader | None = None
+    """Brings images of another shape to the network's."""
+    centre: Size | None = None
+    """Height and width that are cut out of the middle."""
+    batch_size: int = 250
+    skip_bad_images: bool = False
+    """Whether files that cannot be read are passed over."""
+
+
+def plain_batches(
+    images: Tensor | ImageFiles, labels: Tensor, preparation: Preparation
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches of every image once, with its label, of images in memory or in files."""
+    source = _in_memory if isinstance(images, Tensor) else _in_files
+    for prepared, some in source(images, labels, preparation):  # type: ignore[arg-type]  # by its type
+        yield _middle(prepared, preparation.centre), some
+
+
+def _in_memory(
+    images: Tensor, labels: Tensor, preparation: Preparation
+) -> Iterator[tuple[Tensor, Tensor]]:
+    reader, size = preparation.reader, preparation.batch_size
+    for pixels, some in zip(torch.split(images, size), torch.split(labels, size), strict=True):
+        if reader is not None and pixels.shape[1:] != (reader.channels, *reader.size):
+            fitted = torch.stack(list(reader(pixels)))
+            yield standardize(fitted, preparation.mean, preparation.std), some
+        else:
+            yield standardize(pixels, preparation.mean, preparation.std), some
+
+
+def _in_files(
+    files: ImageFiles, labels: Tensor, preparation: Preparation
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches that worker processes decode, in an order that is always the same."""
+    reader = preparation.reader
+    if reader is not None and files.shape != (reader.channels, *reader.size):
+        raise ConfigError(
+            f"images such as {files.paths[0]} are read as {files.shape} (channels, height, width), "
+            f"the network takes {(reader.channels, *reader.size)}; save them in that shape"
+        )
+    source = StreamSource(
+        files,
+        labels,
+        torch.arange(len(labels)),
+        batch_size=preparation.batch_size,
+        mean=preparation.mean,
+        std=preparation.std,
+        seed=0,
+        name="test",
+        skip_bad_images=preparation.skip_bad_images,
+    )
+    try:
+        yield from source.whole()
+    finally:
+        source.close()
+
+
+def _middle(images: Tensor, size: Size | None) -> Tensor:
+    if size is None:
+        return images
+    top, left = (images.shape[-2] - size[0]) // 2, (images.shape[-1] - size[1]) // 2
+    return images[..., top : top + size[0], left : left + size[1]]

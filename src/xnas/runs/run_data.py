@@ -1,0 +1,89 @@
+"""The data that a run was trained on, found again by what its folder says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+from xnas.data import DATASETS, Images, load_data
+from xnas.errors import ConfigError
+from xnas.runs.model import ModelCard
+from xnas.runs.run_folder import FORMAT
+
+CHANGED = (
+    "the training images are not those that the run was trained on: some test images may have been "
+    "among them"
+)
+
+
+class Wishes(Protocol):
+    """What a user may say about how the data are read; the run's own settings fill in the rest."""
+
+    @property
+    def data_dir(self) -> Path | None:
+        """Where datasets are looked for."""
+
+    @property
+    def use_val(self) -> bool | None:
+        """Whether a val part joins train."""
+
+    @property
+    def fold(self) -> int | None:
+        """Fold of freiburg."""
+
+    @property
+    def skip_bad_images(self) -> bool:
+        """Whether bad files are left out."""
+
+
+def load_own_data(run: Path, card: ModelCard, wishes: Wishes) -> tuple[Images, tuple[str, ...]]:
+    """The data of the run, and a note if its training images have changed since."""
+    saved = _saved(run)
+    settings = saved.get("config")
+    settings = settings if isinstance(settings, dict) else {}
+    whereabouts = saved.get("data") if saved else _registered(card.trained_on)
+    if not isinstance(whereabouts, str):
+        raise ConfigError(
+            f"{run} does not say where its images are ({card.trained_on}); give DATA, a dataset's name "
+            "or a folder of class folders"
+        )
+    height, width = card.size
+    folder = wishes.data_dir or settings.get("data_dir")
+    images = load_data(
+        whereabouts,
+        data_dir=Path(folder) if folder else None,
+        image_size=settings.get("image_size") or (height if height == width else None),
+        resize=settings.get("resize"),
+        use_val=settings.get("use_val") if wishes.use_val is None else wishes.use_val,
+        skip_bad_images=wishes.skip_bad_images or bool(settings.get("skip_bad_images")),
+        fold=settings.get("fold") if wishes.fold is None else wishes.fold,
+    )
+    fingerprint = saved.get("data_fingerprint")
+    changed = isinstance(fingerprint, str) and fingerprint != images.fingerprint()
+    return images, (CHANGED,) if changed else ()
+
+
+def _registered(name: str) -> str | None:
+    return name if name in DATASETS else None
+
+
+def _saved(run: Path) -> dict[str, Any]:
+    """What config.json holds, here or, for `best` and other parts of a run, in the folder around.
+
+    Nothing if the model was copied without it.
+    """
+    for path in (run / "config.json", run.resolve().parent / "config.json"):
+        if path.exists():
+            saved = _read(path)
+            if saved.get("format") == FORMAT:
+                return saved
+    return {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        saved = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}; it may be damaged: give DATA") from error
+    return saved if isinstance(saved, dict) else {}
