@@ -14,9 +14,14 @@ from cyclopts import App, CycloptsError
 
 from xnas import __version__
 from xnas.cli.bench import bench
+from xnas.cli.data import data
+from xnas.cli.evaluate import evaluate
+from xnas.cli.export import export
+from xnas.cli.predict import predict
 from xnas.cli.reproduce import reproduce
 from xnas.cli.search import search
 from xnas.cli.show import show
+from xnas.cli.train import train
 from xnas.errors import XnasError
 
 app = App(
@@ -27,7 +32,12 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(search)
+app.command(train)
+app.command(evaluate)
+app.command(predict)
+app.command(export)
 app.command(show)
+app.command(data)
 app.command(reproduce)
 app.command(bench)
 

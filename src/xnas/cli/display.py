@@ -1,4 +1,4 @@
-"""What a person sees while a search runs: lines, and in a terminal a bar."""
+"""What a person sees while a search or a training runs: lines, and in a terminal a bar."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from xnas.engine import Search
-from xnas.records import SearchEpoch
+from xnas.engine.train import Training
+from xnas.records import SearchEpoch, TrainEpoch
+
+LINES = 40  # of epochs that a training prints
 
 
-class SearchDisplay:
-    """A line for each epoch; in a terminal also a bar with rounds a second and the time left."""
+class RunDisplay:
+    """Lines; in a terminal also a bar with rounds (or steps) a second and the time left."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, unit: str, *, quiet: bool) -> None:
         self.quiet = quiet
         self.console = Console(highlight=False, soft_wrap=True)
         self.bar: Progress | None = None
         if not quiet and self.console.is_terminal:
             self.bar = Progress(
-                TextColumn("round"),
+                TextColumn(unit),
                 BarColumn(bar_width=8),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[speed]}"),
@@ -33,7 +36,7 @@ class SearchDisplay:
                 transient=True,
             )
         self.started = time.perf_counter()
-        self.rounds_at_start: int | None = None
+        self.done_at_start: int | None = None
         self.state = ""
 
     def __enter__(self) -> Self:
@@ -59,18 +62,28 @@ class SearchDisplay:
         else:
             print(f"warning: {line}", file=sys.stderr)
 
-    def after_round(self, search: Search) -> None:
+    def advance(self, done: int, total: int) -> None:
         """Move the bar."""
         if self.bar is None:
             return
-        if self.rounds_at_start is None:
-            total = search.settings.epochs * search.settings.rounds_per_epoch
-            self.rounds_at_start, self.started = search.rounds - 1, time.perf_counter()
-            self.bar.add_task("", total=total, completed=search.rounds, speed="", state="")
+        if self.done_at_start is None:
+            self.done_at_start, self.started = done - 1, time.perf_counter()
+            self.bar.add_task("", total=total, completed=done, speed="", state="")
         passed = time.perf_counter() - self.started
-        speed = (search.rounds - self.rounds_at_start) / passed if passed > 0 else 0.0
+        speed = (done - self.done_at_start) / passed if passed > 0 else 0.0
         task = self.bar.task_ids[0]
-        self.bar.update(task, completed=search.rounds, speed=f"{speed:.1f}/s", state=self.state)
+        self.bar.update(task, completed=done, speed=f"{speed:.1f}/s", state=self.state)
+
+
+class SearchDisplay(RunDisplay):
+    """What a search shows: a line for each epoch."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__("round", quiet=quiet)
+
+    def after_round(self, search: Search) -> None:
+        """Move the bar."""
+        self.advance(search.rounds, search.settings.epochs * search.settings.rounds_per_epoch)
 
     def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
         """Print the epoch."""
@@ -80,6 +93,37 @@ class SearchDisplay:
             f"H {record.entropy['normal']:.2f} skips {100 * record.skip_share['normal']:.0f}%"
         )
         self.say(epoch_line(record, epochs))
+
+
+class TrainingDisplay(RunDisplay):
+    """What a training shows: a line for each epoch, fewer when there are many."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__("step", quiet=quiet)
+
+    def after_step(self, training: Training) -> None:
+        """Move the bar."""
+        self.advance(training.steps, training.settings.epochs * training.settings.steps_per_epoch)
+
+    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
+        """Print the epoch: each of the first, then some, and the last."""
+        self.state = f"loss {record.train_loss:.2f} {100 * record.train_accuracy:.1f} %"
+        often = max(1, epochs // LINES)
+        if record.epoch == epochs or record.epoch % often == 0:
+            self.say(training_line(record, epochs))
+
+
+def training_line(record: TrainEpoch, epochs: int) -> str:
+    """One epoch of a training in one line."""
+    line = (
+        f"epoch {record.epoch:4}/{epochs}  train {record.train_loss:.3f} "
+        f"{100 * record.train_accuracy:5.1f} %"
+    )
+    if record.valid_accuracy is not None:
+        line += f"  held back {record.valid_loss:.3f} {100 * record.valid_accuracy:5.1f} %"
+    return line + (
+        f"  rate {record.learning_rate:.3g}  {1000 * record.cost.seconds_per_round:.1f} ms/step"
+    )
 
 
 def epoch_line(record: SearchEpoch, epochs: int) -> str:

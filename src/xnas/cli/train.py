@@ -1,0 +1,70 @@
+"""`xnas train`: train the network of a cell."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from xnas.cli.display import TrainingDisplay
+from xnas.errors import ConfigError
+from xnas.runs import train as job
+from xnas.runs.train import TrainResult
+from xnas.runs.train_config import TrainConfig, TrainOptions
+
+DEFAULTS = TrainOptions()
+
+
+def train(
+    cell: str | None = None,
+    data: str = "digits",
+    /,
+    *,
+    resume: Path | None = None,
+    options: Annotated[TrainOptions, Parameter(name="*")] = DEFAULTS,
+) -> None:
+    """Train the network of a cell from scratch, and test it once, at the end.
+
+    Parameters
+    ----------
+    cell
+        A published cell (`xnas show --zoo` lists them), xnas_small, xnas_medium or xnas_large, a
+        genotype as JSON, or the run folder of a search.
+    data
+        A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
+    resume
+        Go on with the training in this run folder; its own settings hold.
+    """
+    with TrainingDisplay(quiet=options.quiet) as display:
+        if resume is not None:
+            if cell is not None or replace(options, quiet=False) != DEFAULTS:
+                raise ConfigError("--resume goes on with the settings of the run; leave the others out")
+            result = job.resume_training(resume, display=display)
+        elif cell is None:
+            raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
+        else:
+            result = job.train(TrainConfig(**asdict(options), cell=cell), data, display=display)
+    if not options.quiet:
+        print(farewell(result))
+
+
+def farewell(result: TrainResult) -> str:
+    """What was reached, where everything is, and what to type next."""
+    lines = [""]
+    if result.test is not None:
+        top5 = f", top-5 {100 * (1 - result.test.top5):.2f} %" if result.test.top5 is not None else ""
+        lines.append(
+            f"test error: {100 * (1 - result.test.top1):.2f} %{top5} on {result.test.images:,} images, "
+            f"calibration error {100 * result.test.calibration_error:.1f} %"
+        )
+    seconds = sum(epoch.cost.seconds for epoch in result.epochs)
+    size = f"{result.parameters:,} parameters, {result.macs / 1e6:,.1f} M multiply-accumulates"
+    lines += [
+        f"{size}, {seconds:,.0f} s of training",
+        f"run folder: {result.out} (model.json, model.safetensors, test.json, metrics.jsonl)",
+        f"next: xnas export {quote(result.out)}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,272 @@
+"""Training the network of a cell: one step, whichever way it is executed.
+
+`train_step` is the plain step. It reads no number on the host, so that on a GPU the same function can be
+captured once and replayed (`captured`); rates are tensors that the host sets between steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from xnas.engine.schedules import PowerCosine, scheduled_drop_path
+from xnas.engine.search import Batches
+from xnas.errors import RoundError
+from xnas.space.network import Network
+
+WARM_UP_STEPS = 3  # before a capture: libraries choose their kernels and allocate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainSettings:
+    """Numbers of a training."""
+
+    epochs: int
+    steps_per_epoch: int
+    schedule: PowerCosine
+    rate_by_step: bool = False
+    """Whether the learning rate follows its schedule by the step, not by the epoch."""
+    momentum: float = 0.9
+    nesterov: bool = True
+    weight_decay: float = 3e-4
+    gradient_clip: float = 5.0
+    """On the norm; 0 clips nothing."""
+    label_smoothing: float = 0.0
+    auxiliary_weight: float = 0.0
+    drop_path_rate: float = 0.0
+    """Its peak; the rate rises linearly towards it."""
+    accumulate: int = 1
+    """Parts of a batch that are computed one after another; batch statistics are those of a part."""
+    average: float = 0.0
+    """Decay of a moving average of the weights; 0 keeps none."""
+    autocast: bool = False
+
+
+class Training:
+    """A training under way: everything that changes from step to step."""
+
+    def __init__(self, model: Network, batches: Batches, settings: TrainSettings) -> None:
+        self.model, self.batches, self.settings = model, batches, settings
+        images, labels = batches.buffers()
+        device = images.device
+        first = next(p for p in model.parameters() if p.dim() == 4)
+        if first.is_contiguous(memory_format=torch.channels_last):
+            images = images.to(memory_format=torch.channels_last)
+        self.batch = images, labels
+        self.rate = torch.tensor(settings.schedule.rate(0), device=device)
+        self.optimizer = torch.optim.SGD(
+            model.parameters(),
+            lr=self.rate,  # a tensor, which a captured step reads anew
+            momentum=settings.momentum,
+            nesterov=settings.nesterov,
+            weight_decay=settings.weight_decay,
+            fused=True,
+        )
+        self.average = Average(model, settings.average) if settings.average else None
+        self.tally = torch.zeros(3, dtype=torch.float64, device=device)
+        """Sum of losses, right answers, images of the epoch so far."""
+        self.epoch, self.step_in_epoch = 0, 0
+        self.forward: Callable[[Tensor], tuple[Tensor, ...]] = model.training_logits
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return self.epoch * self.settings.steps_per_epoch + self.step_in_epoch
+
+    def begin_epoch(self) -> None:
+        """Lay down the order of the images, set the rates of the epoch, clear the tally."""
+        s = self.settings
+        self.batches.begin_epoch(self.epoch, s.steps_per_epoch)
+        if self.model.drop_path is not None:
+            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+        self.model.train()
+        self.tally.zero_()
+        self.set_rate()
+
+    def set_rate(self) -> None:
+        """The learning rate of the coming step, by the schedule."""
+        s = self.settings
+        part = self.step_in_epoch / s.steps_per_epoch if s.rate_by_step else 0.0
+        self.rate.fill_(s.schedule.rate(self.epoch + part))
+
+    def end_epoch(self) -> tuple[float, float]:
+        """Mean loss and accuracy on the training images; raises if the loss is not a number."""
+        loss, right, images = self.tally.tolist()
+        if not (abs(loss) < float("inf")):
+            raise RoundError(
+                f"the training loss is {loss} in epoch {self.epoch + 1}; use a smaller learning rate, "
+                "--gradient-clip or --precision fp32, and go on from the checkpoint before it"
+            )
+        self.epoch, self.step_in_epoch = self.epoch + 1, 0
+        return loss / images, right / images
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that changes: tensors and plain values."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "average": self.average.state_dict() if self.average else None,
+            "batches": self.batches.state_dict(),
+            "random": random_state(self.batch[0].device),
+            "tally": self.tally,
+            "epoch": self.epoch,
+            "step_in_epoch": self.step_in_epoch,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where a training with the same settings stood."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate
+        if self.average is not None:
+            self.average.load_state_dict(state["average"])
+        self.batches.load_state_dict(state["batches"])
+        restore_random(state["random"], self.batch[0].device)
+        self.tally.copy_(state["tally"])
+        self.epoch, self.step_in_epoch = state["epoch"], state["step_in_epoch"]
+        if self.step_in_epoch and self.model.drop_path is not None:
+            s = self.settings
+            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+        self.model.train()
+
+
+class Average:
+    """A moving average of weights and batch statistics."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.live = [t for t in model.state_dict().values() if t.is_floating_point()]
+        self.names = [n for n, t in model.state_dict().items() if t.is_floating_point()]
+        self.mean = [t.clone() for t in self.live]
+
+    def update(self) -> None:
+        """Move towards the weights as they are now."""
+        torch._foreach_lerp_(self.mean, self.live, 1 - self.decay)
+
+    def swap(self) -> None:
+        """Put the averages in the place of the weights, and the weights in theirs; twice is nothing."""
+        for live, mean in zip(self.live, self.mean, strict=True):
+            kept = live.clone()
+            live.copy_(mean)
+            mean.copy_(kept)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The averages, by the names of the model's tensors."""
+        return dict(zip(self.names, self.mean, strict=True))
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Take averages over."""
+        for name, mean in zip(self.names, self.mean, strict=True):
+            mean.copy_(state[name])
+
+
+def train_step(training: Training) -> None:
+    """Draw a batch, descend its loss."""
+    training.batches.fill(*training.batch)
+    descend(training)
+
+
+def descend(training: Training) -> None:
+    """One step of gradient descent on the batch at hand."""
+    s = training.settings
+    training.optimizer.zero_grad(set_to_none=True)
+    for images, labels in _parts(training):
+        with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=s.autocast):
+            logits, *auxiliary = training.forward(images)
+        loss = cross_entropy(logits.float(), labels, label_smoothing=s.label_smoothing)
+        total = loss
+        for extra in auxiliary:
+            beside = cross_entropy(extra.float(), labels, label_smoothing=s.label_smoothing)
+            total = total + s.auxiliary_weight * beside
+        (total / s.accumulate).backward()  # type: ignore[no-untyped-call]
+        right = (logits.argmax(-1) == labels).sum()
+        count = torch.full_like(loss, len(labels))
+        training.tally += torch.stack([loss.detach() * len(labels), right, count]).double()
+    if s.gradient_clip:
+        nn.utils.clip_grad_norm_(training.model.parameters(), s.gradient_clip)
+    training.optimizer.step()
+    if training.average is not None:
+        training.average.update()
+
+
+def _parts(training: Training) -> Iterator[tuple[Tensor, Tensor]]:
+    images, labels = training.batch
+    parts = training.settings.accumulate
+    return zip(images.chunk(parts), labels.chunk(parts), strict=True)
+
+
+def captured(training: Training, step: Callable[[Training], None] = train_step) -> Callable[[], None]:
+    """The step as a CUDA graph, to be replayed; the training is left as it was.
+
+    The steps that warm up and the one that is captured really happen, so state is put back after them.
+    """
+    before = _snapshot(training)
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UP_STEPS):
+            step(training)
+    torch.cuda.current_stream().wait_stream(stream)
+    training.optimizer.zero_grad(set_to_none=True)
+    graph = torch.cuda.CUDAGraph()
+    generator = getattr(training.batches, "generator", None)
+    if generator is not None:
+        graph.register_generator_state(generator)
+    with torch.cuda.graph(graph):
+        step(training)
+    _put_back(training, before)
+    return graph.replay
+
+
+def _snapshot(training: Training) -> dict[str, Any]:
+    """A deep copy of all that a step changes; buffers keep their places when it is put back."""
+    copy: dict[str, Any] = _copied(training.state_dict())
+    return copy
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - any state
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
+
+
+def _put_back(training: Training, before: dict[str, Any]) -> None:
+    """Restore tensors in place: a captured step reads them where they are."""
+    live = training.optimizer.state
+    empty = not before["optimizer"]["state"]
+    for index, parameter in enumerate(p for g in training.optimizer.param_groups for p in g["params"]):
+        momentum = live[parameter].get("momentum_buffer")
+        if momentum is not None:
+            if empty:
+                momentum.zero_()
+            else:
+                momentum.copy_(before["optimizer"]["state"][index]["momentum_buffer"])
+    state = training.model.state_dict()
+    for name, tensor in before["model"].items():
+        state[name].copy_(tensor)
+    if training.average is not None:
+        training.average.load_state_dict(before["average"])
+    training.batches.load_state_dict(before["batches"])
+    restore_random(before["random"], training.batch[0].device)
+    training.tally.copy_(before["tally"])
+
+
+def random_state(device: torch.device) -> Tensor:
+    """State of the device's own generator, which drop path draws from."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def restore_random(state: Tensor, device: torch.device) -> None:
+    """Put the device's generator back."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state.cpu(), device)
+    else:
+        torch.set_rng_state(state.cpu())

@@ -1,0 +1,135 @@
+"""What a step of a training costs: plain, captured, compiled; augmentation included.
+
+Every case runs in a process of its own. Images are noise: a step does not care what it sees. Times of
+one machine compare only within one run, so the table has ratios.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from dataclasses import dataclass
+
+import torch
+
+from xnas.data import ImageData
+from xnas.errors import ConfigError
+from xnas.records import TrainStepCost
+from xnas.runs.memory import peak_of_process
+from xnas.runs.prepare_training import prepare_training
+from xnas.runs.search_config import pick_device
+from xnas.runs.train import executable
+from xnas.runs.train_config import TrainConfig
+from xnas.space import find_genotype
+
+CASES: dict[str, dict[str, object]] = {
+    "plain, fp32": {"backend": "reference", "precision": "fp32"},
+    "plain, bf16": {"backend": "reference", "precision": "bf16"},
+    "captured, fp32": {"backend": "fused", "precision": "fp32"},
+    "captured, bf16": {"backend": "fused", "precision": "bf16"},
+    "captured, bf16, compiled": {"backend": "fused", "precision": "bf16", "compile": True},
+}
+ON_CPU = ("plain, fp32", "plain, bf16")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchTrainConfig:
+    """Which step to time."""
+
+    cell: str = "xnas"
+    """A published cell, a file or a run folder."""
+    channels: int = 36
+    """Channels of the first cell; XNAS-Small has 36."""
+    cells: int = 20
+    """Cells of the network."""
+    batch_size: int = 96
+    """Images a batch."""
+    image_size: int = 32
+    """Height and width."""
+    recipe: str = "xnas-1500"
+    """Whose augmentation, auxiliary tower and drop path are part of the step."""
+    steps: int = 20
+    """Timed steps of each case, after three to warm up."""
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:NUMBER."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 5:
+            raise ConfigError(f"steps must be at least 5, got {self.steps}")
+        pick_device(self.device)
+
+    def train_config(self, case: str) -> TrainConfig:
+        """The training whose steps are timed."""
+        return TrainConfig(
+            cell=self.cell,
+            channels=self.channels,
+            cells=self.cells,
+            batch_size=self.batch_size,
+            recipe=self.recipe,
+            epochs=100,
+            device=self.device,
+            **CASES[case],  # type: ignore[arg-type]
+        )
+
+
+def bench_train(config: BenchTrainConfig) -> list[TrainStepCost]:
+    """Time the cases one after another; on a CPU the plain ones."""
+    spawn = multiprocessing.get_context("spawn")
+    cases = CASES if pick_device(config.device).type == "cuda" else ON_CPU
+    costs = []
+    for case in cases:
+        with spawn.Pool(1) as pool:
+            costs.append(pool.apply(measure_case, (case, config)))
+    return costs
+
+
+def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
+    """Build a training and time its steps. Runs in its own process."""
+    before = peak_of_process()
+    chosen = config.train_config(case)
+    prepared = prepare_training(chosen, noise(config), find_genotype(config.cell))
+    training = prepared.training
+    device = training.batch[0].device
+    cuda = device.type == "cuda"
+    started = time.perf_counter()
+    training.begin_epoch()
+    step = executable(prepared)
+    for _ in range(3):
+        step()
+    _wait(device)
+    preparation = time.perf_counter() - started
+    if cuda:
+        torch.cuda.reset_peak_memory_stats(device)
+    times = []
+    for _ in range(config.steps):
+        started = time.perf_counter()
+        step()
+        _wait(device)
+        times.append(1000 * (time.perf_counter() - started))
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    return TrainStepCost(
+        case=case,
+        device=torch.cuda.get_device_name(device) if cuda else "CPU",
+        milliseconds=middle,
+        spread=high - low,
+        memory_bytes=torch.cuda.max_memory_reserved(device) if cuda else peak_of_process() - before,
+        preparation=preparation,
+    )
+
+
+def noise(config: BenchTrainConfig) -> ImageData:
+    """Random images, enough for an epoch of all timed steps."""
+    count = config.batch_size * (config.steps + 8)
+    size = (count, 3, config.image_size, config.image_size)
+    return ImageData(
+        name="noise",
+        images=torch.randint(0, 256, size, dtype=torch.uint8),
+        labels=torch.arange(count) % 10,
+        classes=tuple(map(str, range(10))),
+    )
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,133 @@
+"""Settings, images and a cell made into a training that is ready for its first step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from xnas.data import Images, held_out, stream_seed, training_augmentation
+from xnas.data.batches import BatchSource
+from xnas.data.streaming import StreamSource
+from xnas.engine.schedules import PowerCosine
+from xnas.engine.train import Training, TrainSettings
+from xnas.runs.recipes import Recipe
+from xnas.runs.search_config import pick_device
+from xnas.runs.sources import Sources
+from xnas.runs.train_config import TrainConfig, resolve
+from xnas.space import Genotype, Network, create_model
+
+PAPERS_SIDE = 32  # of the images that a recipe's cutout is made for
+RECOMPILES = 64  # of one cell's code, for cells of different sizes
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTraining:
+    """A training ready to run."""
+
+    training: Training
+    config: TrainConfig
+    recipe: Recipe
+    network: dict[str, int | str | bool]
+    """Arguments of `create_model`, auxiliary tower and drop path aside."""
+    classes: tuple[str, ...]
+    valid: BatchSource | StreamSource | None
+    """Images held back, if the settings say so."""
+    test_batches: Callable[[], Iterator[tuple[Tensor, Tensor]] | None]
+    """Gives the test images, if there are any; asked for once, when the training is over."""
+    notes: list[str]
+
+
+def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) -> PreparedTraining:
+    """Build network and batches; every random choice from its own stream of the seed."""
+    device = pick_device(config.device)
+    kept, held = torch.arange(len(images.labels)), None
+    if config.validation:
+        seed = stream_seed(config.seed, "validation")
+        kept, held = held_out(images.labels, share=config.validation, seed=seed)
+    config, recipe, notes = resolve(
+        config,
+        genotype,
+        dataset=images.name,
+        examples=len(kept),
+        classes=len(images.classes),
+        shape=(images.channels, *images.size),
+        device=device,
+    )
+    network: dict[str, int | str | bool] = {
+        "network": recipe.network,
+        "num_classes": len(images.classes),
+        "in_chans": images.channels,
+        "channels": recipe.channels,
+        "cells": recipe.cells,
+    }
+    model = _build(config, recipe, genotype, network).to(device)
+    if config.backend == "fused":
+        model = model.to(memory_format=torch.channels_last)
+    sources = Sources(images, device, batch_size=recipe.batch_size, seed=config.seed, count=1)
+    hole = round(recipe.cutout * min(images.size) / PAPERS_SIDE)
+    augment, finish = training_augmentation(images, autoaugment=recipe.auto_augment, cutout=hole or None)
+    batches = sources.make("training", kept, augment=augment, finish=finish, balance=config.balance)
+    training = Training(model, batches, _settings(config, recipe, len(kept)))
+    if config.compile:
+        torch._dynamo.config.recompile_limit = RECOMPILES
+        for cell in model.cells:
+            cell.compile(dynamic=False)
+    valid = sources.make("held back", held) if held is not None else None
+    return PreparedTraining(
+        training=training,
+        config=config,
+        recipe=recipe,
+        network=network,
+        classes=images.classes,
+        valid=valid,
+        test_batches=sources.test_batches,
+        notes=notes,
+    )
+
+
+def _build(
+    config: TrainConfig, recipe: Recipe, genotype: Genotype, network: dict[str, int | str | bool]
+) -> Network:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stream_seed(config.seed, "weights"))
+        return create_model(
+            genotype,
+            **network,  # type: ignore[arg-type]
+            auxiliary=recipe.auxiliary_weight > 0,
+            drop_path_rate=recipe.drop_path_rate,
+        )
+
+
+def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettings:
+    schedule = PowerCosine(
+        top=recipe.learning_rate,
+        epochs=recipe.epochs,
+        cycles=min(recipe.cycles, recipe.epochs),
+        decay=recipe.cycle_decay,
+        power=recipe.power,
+        lowest=recipe.lowest_rate,
+        warmup=recipe.warmup * recipe.epochs,
+    )
+    numbers = asdict(recipe)
+    names = (
+        "epochs",
+        "rate_by_step",
+        "momentum",
+        "nesterov",
+        "weight_decay",
+        "gradient_clip",
+        "label_smoothing",
+        "auxiliary_weight",
+        "drop_path_rate",
+        "average",
+    )
+    return TrainSettings(
+        **{name: numbers[name] for name in names},
+        steps_per_epoch=examples // recipe.batch_size,
+        schedule=schedule,
+        accumulate=config.accumulate,
+        autocast=config.precision == "bf16",
+    )

@@ -1,0 +1,400 @@
+"""A whole training: settings, a cell and data in, a run folder with a model out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from xnas.data import Images, load_data
+from xnas.data.streaming import StreamSource
+from xnas.engine.checkpoint import load_checkpoint, save_checkpoint
+from xnas.engine.evaluate import evaluate
+from xnas.engine.train import Training, captured, descend, train_step
+from xnas.errors import ConfigError
+from xnas.records import EpochCost, Evaluation, TrainEpoch
+from xnas.runs.briefing import duration
+from xnas.runs.interrupt import Interrupted, stop_at_round
+from xnas.runs.memory import memory_in_use, reset_peak
+from xnas.runs.model import model_card, save_model
+from xnas.runs.prepare_training import PreparedTraining, prepare_training
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.search import whereabouts
+from xnas.runs.search_config import pick_device
+from xnas.runs.train_config import TrainConfig
+from xnas.space import Genotype, count_macs, count_parameters, create_model, find_genotype
+
+PROBE_STEPS = 10
+CHECKPOINT = ("xnas-train-checkpoint", 1)
+
+
+class TrainDisplay(Protocol):
+    """Who is told what happens."""
+
+    def say(self, line: str) -> None:
+        """Something worth knowing."""
+
+    def warn(self, line: str) -> None:
+        """Something to worry about."""
+
+    def after_step(self, training: Training) -> None:
+        """One step was made."""
+
+    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
+        """One epoch was closed."""
+
+
+class Silence:
+    """A display that shows nothing."""
+
+    def say(self, line: str) -> None:
+        """Nothing."""
+
+    def warn(self, line: str) -> None:
+        """Nothing."""
+
+    def after_step(self, training: Training) -> None:
+        """Nothing."""
+
+    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainResult:
+    """How a training ended."""
+
+    out: str
+    """The run folder."""
+    epochs: tuple[TrainEpoch, ...]
+    test: Evaluation | None
+    """Of the last weights, on test images that nothing else has seen; None if there are none."""
+    parameters: int
+    macs: int
+
+
+def train(
+    config: TrainConfig, data: str | Images = "digits", *, display: TrainDisplay | None = None
+) -> TrainResult:
+    """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
+    genotype = find_genotype(config.cell)
+    images = _load(config, data) if isinstance(data, str) else data
+    prepared = prepare_training(config, images, genotype)
+    given = whereabouts(data) if isinstance(data, str) else None
+    folder = RunFolder.create(config.out or RunFolder.next_free("train", images.name), given)
+    resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200])
+    with folder.locked():
+        folder.write_text("genotype.json", genotype.to_json())
+        folder.write_config("train", images.fingerprint(), resolved)
+        return _run(folder, prepared, images, display or Silence())
+
+
+def resume_training(
+    path: Path, *, data: Images | None = None, display: TrainDisplay | None = None
+) -> TrainResult:
+    """Go on with a training that was stopped, from its last checkpoint or, without one, its start."""
+    folder = RunFolder.open(path)
+    fingerprint, saved = folder.read_config("train")
+    config = train_config_from_json(saved)
+    if (folder.path / "model.json").exists():
+        raise ConfigError(f"the training in {path} is finished; its network is in model.safetensors")
+    if data is None and folder.data is None:
+        raise ConfigError(
+            f"the training in {path} was given its images in memory; go on with "
+            f"xnas.resume_training({str(path)!r}, data=...)"
+        )
+    images = data if data is not None else _load(config, str(folder.data))
+    if images.fingerprint() != fingerprint:
+        raise ConfigError(
+            f"the images are not those that the training in {path} began with; restore them, or start "
+            "anew"
+        )
+    genotype = Genotype.load(folder.path / "genotype.json")
+    with folder.locked():
+        prepared = prepare_training(config, images, genotype)
+        if folder.checkpoint.exists():
+            state = load_checkpoint(folder.checkpoint, pick_device(config.device))
+            _restore(prepared.training, state)
+            folder.cut_metrics(state["metrics_length"])
+        else:
+            folder.cut_metrics(0)
+        return _run(folder, prepared, images, display or Silence(), resumed=True)
+
+
+def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
+    """Settings as a run folder keeps them."""
+    paths = {name: Path(saved[name]) for name in ("out", "data_dir") if saved.get(name) is not None}
+    try:
+        return TrainConfig(**{**saved, **paths})
+    except TypeError as error:
+        raise ConfigError(
+            f"the settings in config.json are of another version of xnas: {error}"
+        ) from None
+
+
+def _load(config: TrainConfig, data: str) -> Images:
+    return load_data(
+        data,
+        data_dir=config.data_dir,
+        image_size=config.image_size,
+        resize=config.resize,
+        use_val=config.use_val,
+        skip_bad_images=config.skip_bad_images,
+        stream=config.stream,
+        fold=config.fold,
+    )
+
+
+def _run(
+    folder: RunFolder,
+    prepared: PreparedTraining,
+    images: Images,
+    display: TrainDisplay,
+    *,
+    resumed: bool = False,
+) -> TrainResult:
+    """Make all steps that are left, test once, and write the model down."""
+    training = prepared.training
+    for line in _introduction(prepared, images, resumed=resumed):
+        display.say(line)
+    records = [TrainEpoch.from_json(line) for line in folder.read_metrics()]
+    step: Callable[[], None] | None = None
+    with stop_at_round() as stopped:
+        while training.epoch < training.settings.epochs:
+            if training.step_in_epoch == 0:
+                training.begin_epoch()
+            if step is None:
+                step = executable(prepared)
+            record = _train_epoch(prepared, folder, display, stopped, step)
+            records.append(record)
+            folder.append_metric(asdict(record))
+            _keep_best(folder, prepared, records)
+            _save(folder, training)
+            display.after_epoch(record, training.settings.epochs)
+            if stopped() and training.epoch < training.settings.epochs:
+                raise Interrupted(_how_to_go_on(folder, training))
+    return _conclude(folder, prepared, images, records)
+
+
+def executable(prepared: PreparedTraining) -> Callable[[], None]:
+    """The step as it will be executed: plain, or captured on a GPU."""
+    training = prepared.training
+    if prepared.config.backend != "fused":
+        return lambda: train_step(training)
+    if not isinstance(training.batches, StreamSource):
+        return captured(training)
+    replay = captured(training, descend)  # batches come from the host
+
+    def streamed() -> None:
+        training.batches.fill(*training.batch)
+        replay()
+
+    return streamed
+
+
+def _train_epoch(
+    prepared: PreparedTraining,
+    folder: RunFolder,
+    display: TrainDisplay,
+    stopped: Callable[[], bool],
+    step: Callable[[], None],
+) -> TrainEpoch:
+    training, s = prepared.training, prepared.training.settings
+    device = training.batch[0].device
+    reset_peak(device)
+    started, first = time.perf_counter(), training.step_in_epoch
+    while training.step_in_epoch < s.steps_per_epoch:
+        if s.rate_by_step:
+            training.set_rate()
+        step()
+        training.step_in_epoch += 1
+        display.after_step(training)
+        if training.steps == PROBE_STEPS:
+            _synchronize(device)
+            display.say(_estimate(training, (time.perf_counter() - started) / PROBE_STEPS))
+        if stopped() and training.step_in_epoch < s.steps_per_epoch:
+            _save(folder, training)
+            raise Interrupted(_how_to_go_on(folder, training))
+    _synchronize(device)
+    seconds = (time.perf_counter() - started) * s.steps_per_epoch / (s.steps_per_epoch - first)
+    memory = memory_in_use(device)
+    drop_path = training.model.drop_path
+    rates = {
+        "learning_rate": float(training.rate),
+        "drop_path_rate": float(drop_path.rate) if drop_path is not None else 0.0,
+    }
+    loss, accuracy = training.end_epoch()
+    held = _validate(prepared)
+    return TrainEpoch(
+        epoch=training.epoch,
+        steps=training.steps,
+        **rates,
+        train_loss=loss,
+        train_accuracy=accuracy,
+        valid_loss=held.loss if held else None,
+        valid_accuracy=held.top1 if held else None,
+        cost=EpochCost(
+            seconds=seconds,
+            seconds_per_round=seconds / s.steps_per_epoch,
+            memory_bytes=memory,
+        ),
+    )
+
+
+def _validate(prepared: PreparedTraining) -> Evaluation | None:
+    if prepared.valid is None:
+        return None
+    with _averaged(prepared.training):
+        return _evaluate(prepared, prepared.valid.whole())
+
+
+def _evaluate(prepared: PreparedTraining, batches: Iterable[tuple[Tensor, Tensor]]) -> Evaluation:
+    training = prepared.training
+    device = training.batch[0].device.type
+    with torch.autocast(device, dtype=torch.bfloat16, enabled=training.settings.autocast):
+        return evaluate(training.model, batches, prepared.classes)
+
+
+@contextmanager
+def _averaged(training: Training) -> Iterator[None]:
+    """Let the model have the moving average of its weights, if there is one, and take it back."""
+    if training.average is None:
+        yield
+        return
+    training.average.swap()
+    try:
+        yield
+    finally:
+        training.average.swap()
+
+
+def _keep_best(folder: RunFolder, prepared: PreparedTraining, records: list[TrainEpoch]) -> None:
+    """Save the weights if no epoch before did better on the images held back."""
+    answers = [r.valid_accuracy for r in records if r.valid_accuracy is not None]
+    if answers and answers[-1] > max(answers[:-1], default=-1.0):
+        with _averaged(prepared.training):
+            model = {
+                name: tensor.clone() for name, tensor in prepared.training.model.state_dict().items()
+            }
+        save_checkpoint(folder.path / "checkpoints" / "best.pt", {"model": model, "epoch": len(records)})
+
+
+def _introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
+    """What was chosen, and how large it is."""
+    training, recipe = prepared.training, prepared.recipe
+    lines = [f"{images.name}: {images.note}"] if images.note else []
+    lines += [f"chosen: {note}" for note in prepared.notes]
+    parameters, macs = _size(prepared, images)
+    s = training.settings
+    lines.append(
+        f"network: {parameters:,} parameters, {macs / 1e6:,.1f} M multiply-accumulates, {recipe.cells} "
+        f"cells of {recipe.channels} channels"
+    )
+    lines.append(
+        f"recipe {prepared.config.recipe}: {s.epochs} epochs of {s.steps_per_epoch} steps, batch "
+        f"{recipe.batch_size}, {prepared.config.precision} on {training.batch[0].device}"
+    )
+    if prepared.config.accumulate > 1:
+        lines.append(
+            f"a batch is computed in {prepared.config.accumulate} parts; batch statistics are those of "
+            "the parts"
+        )
+    if resumed:
+        lines.append(f"going on after step {training.steps}")
+    return lines
+
+
+def _size(prepared: PreparedTraining, images: Images) -> tuple[int, int]:
+    """Parameters and multiply-accumulates, the auxiliary tower left out."""
+    with torch.device("meta"):
+        model = create_model(prepared.training.model.genotype, **prepared.network)  # type: ignore[arg-type]
+    return count_parameters(model), count_macs(model, (images.channels, *images.size))
+
+
+def _estimate(training: Training, a_step: float) -> str:
+    left = training.settings.epochs * training.settings.steps_per_epoch - training.steps
+    memory = memory_in_use(training.batch[0].device) / 2**20
+    return f"estimate: {duration(a_step * left)} for {left} more steps, {memory:,.0f} MiB of memory"
+
+
+def _synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _how_to_go_on(folder: RunFolder, training: Training) -> str:
+    command = f"xnas train --resume {quote(str(folder.path))}"
+    if folder.data is None:
+        command = f"xnas.resume_training({str(folder.path)!r}, data=...), with the same images"
+    return f"stopped after step {training.steps}; go on with: {command}"
+
+
+def _save(folder: RunFolder, training: Training) -> None:
+    kind, version = CHECKPOINT
+    state = training.state_dict() | {
+        "format": kind,
+        "version": version,
+        "metrics_length": folder.metrics_length(),
+    }
+    save_checkpoint(folder.checkpoint, state)
+
+
+def _restore(training: Training, state: dict[str, Any]) -> None:
+    if (state.get("format"), state.get("version")) != CHECKPOINT:
+        raise ConfigError(
+            f"the checkpoint is {state.get('format')} of version {state.get('version')}, this xnas "
+            f"reads {CHECKPOINT[0]} of version {CHECKPOINT[1]}; resume with the version that wrote it"
+        )
+    try:
+        training.load_state_dict(state)
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"the checkpoint does not fit this training ({type(error).__name__}); it is damaged, or of "
+            "another"
+        ) from error
+
+
+def _conclude(
+    folder: RunFolder, prepared: PreparedTraining, images: Images, records: list[TrainEpoch]
+) -> TrainResult:
+    """Test the last weights, once, and write the model last: its presence says that the run is over."""
+    training = prepared.training
+    if training.average is not None:
+        training.average.swap()
+    test = None
+    source = prepared.test_batches()
+    if source is not None:
+        test = _evaluate(prepared, source)
+        folder.write_json("test.json", {"format": "xnas-test", "version": 1} | asdict(test))
+    parameters, macs = _size(prepared, images)
+    figures = {"test_accuracy": test.top1} if test else {}
+    card = model_card(
+        training.model,
+        images,
+        recipe=prepared.config.recipe,
+        seed=prepared.config.seed,
+        resize=prepared.config.resize or "crop",
+        figures=figures,
+    )
+    best = folder.path / "checkpoints" / "best.pt"
+    if best.exists():
+        last = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
+        training.model.load_state_dict(load_checkpoint(best, training.batch[0].device)["model"])
+        (folder.path / "best").mkdir(exist_ok=True)
+        save_model(folder.path / "best", training.model, replace(card, figures={}))
+        training.model.load_state_dict(last)
+    save_model(folder.path, training.model, card)
+    return TrainResult(
+        out=str(folder.path),
+        epochs=tuple(records),
+        test=test,
+        parameters=parameters,
+        macs=macs,
+    )
