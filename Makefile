@@ -14,14 +14,15 @@ search: $(READY)
 reproduce: $(READY)
 	$(BIN)/xnas reproduce --out reproduction --overwrite
 
-# One thread: on few cores the tests' small tensors are slower with more, and far slower beside other work.
+# Tests run in as many processes as there are cores, a file in one of them, each with one thread: small tensors
+# are slower with more, and far slower when threads of several processes wait for each other.
 test test-slow test-gpu: export OMP_NUM_THREADS = 1
 
 test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --durations=20
+	$(BIN)/pytest --numprocesses auto --dist loadfile --durations=20
 
 test-slow: $(READY)
 	$(BIN)/pytest --durations=20 -m slow

@@ -14,6 +14,8 @@ from xnas.optim import ExpertsOptimizer
 from xnas.runs.classifier import Classifier, load
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
+from xnas.runs.train import resume_training, train
+from xnas.runs.train_config import TrainConfig
 from xnas.space import (
     Genotype,
     cell_depth,
@@ -48,6 +50,7 @@ __all__ = [
     "Replay",
     "RoundError",
     "SearchConfig",
+    "TrainConfig",
     "XnasError",
     "__version__",
     "cell_depth",
@@ -62,7 +65,9 @@ __all__ = [
     "optimal_learning_rate",
     "replay",
     "resume_search",
+    "resume_training",
     "search",
     "split_parameters",
+    "train",
     "uniform_mixture",
 ]

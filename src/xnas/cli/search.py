@@ -14,6 +14,7 @@ from xnas.cli.show import show_genotype
 from xnas.errors import ConfigError
 from xnas.records import SearchResult
 from xnas.runs import search as job
+from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.space import Genotype
 
@@ -41,13 +42,14 @@ def search(
             if replace(config, quiet=False) != DEFAULTS:
                 raise ConfigError("--resume goes on with the settings of the run; leave the others out")
             result = job.resume_search(resume, display=display)
+            data = RunFolder.open(resume).data or "DATA"
         else:
             result = job.search(config, data, display=display)
     if not config.quiet:
-        print(farewell(result))
+        print(farewell(result, data))
 
 
-def farewell(result: SearchResult) -> str:
+def farewell(result: SearchResult, data: str) -> str:
     """The cell, what wiping out saved, where everything is, and what to type next."""
     lines = ["", show_genotype(Genotype.from_json(result.genotype)), ""]
     saved = _saving(result)
@@ -55,7 +57,7 @@ def farewell(result: SearchResult) -> str:
     lines += [
         f"run folder: {result.out} (genotype.json, discretization.json, metrics.jsonl, checkpoints/)",
         "the cell is the result: a network built from it is trained from scratch",
-        f"next: xnas show {quote(result.out)} --svg cell.svg",
+        f"next: xnas train {quote(result.out)} {quote(data)}",
     ]
     return "\n".join(lines)
 
