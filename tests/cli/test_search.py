@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 from PIL import Image
@@ -41,9 +42,13 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     assert "normal cell" in told
     assert f"run folder: {out}" in told
     assert "images are few for a search" in warned
-    following = re.search(r"next: xnas (.*)", told).group(1).split()
-    following[-1] = str(tmp_path / following[-1])
-    status, told, _ = run(capsys, *following)
+    following = shlex.split(re.search(r"next: xnas (.*)", told).group(1))
+    assert following == ["train", str(out), str(photos)]
+    status, told, err = run(capsys, *following, *TINY, "--out", tmp_path / "trained")
+    assert (status, err) == (0, "")
+    assert f"next: xnas export {tmp_path / 'trained'}" in told
+    assert (tmp_path / "trained" / "model.safetensors").exists()
+    status, _, _ = run(capsys, "show", out, "--svg", tmp_path / "cell.svg")
     assert status == 0
     assert (tmp_path / "cell.svg").exists()
     assert json.loads((out / "config.json").read_text(encoding="utf8"))["data"] == str(photos)

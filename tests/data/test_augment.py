@@ -12,6 +12,7 @@ from xnas.data import (
     Cutout,
     Flip,
     ImageData,
+    RandomResizedCrop,
     augmentation_for,
     standardize,
     training_augmentation,
@@ -149,6 +150,18 @@ def test_cutout_is_only_there_when_asked_for():
     data = dataset(32, flip=True)
     assert training_augmentation(data) == (Chain((Crop(4), Flip())), None)
     assert training_augmentation(data, cutout=8)[1] == Cutout(8)
+
+
+def test_resized_crops_take_the_place_of_padding():
+    """The order of ImageNet's training (Sec. 9.3): resized crop, flip, AutoAugment, standardise."""
+    found, hole = training_augmentation(
+        dataset(32, flip=True), autoaugment="imagenet", resized_crop=(28, 28)
+    )
+    crop, flip, policy = found.steps
+    assert (crop, flip, hole) == (RandomResizedCrop((28, 28), scale=(0.08, 1.0)), Flip(), None)
+    assert isinstance(policy, AutoAugmentTrain)
+    still, _ = training_augmentation(dataset(32, flip=False), resized_crop=(28, 28))
+    assert still == Chain((RandomResizedCrop((28, 28)),))
 
 
 def test_standardized_bytes_equal_those_of_torchvision():

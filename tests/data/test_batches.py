@@ -4,7 +4,17 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
-from xnas.data import AutoAugmentTrain, BatchSource, Chain, Crop, Flip, halves, rounds, standardize
+from xnas.data import (
+    AutoAugmentTrain,
+    BatchSource,
+    Chain,
+    Crop,
+    Flip,
+    RandomResizedCrop,
+    halves,
+    rounds,
+    standardize,
+)
 from xnas.errors import ConfigError
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
@@ -257,18 +267,43 @@ def test_buffers_of_another_shape_are_refused():
         batches.fill(torch.empty(8, 1, 8, 8), torch.empty(8, dtype=torch.int64))
 
 
-def fill_without_values(augment):
+def test_batches_may_be_of_another_size_than_the_images():
+    crops = source(augment=RandomResizedCrop((5, 6)), size=(5, 6))
+    middles = source(size=(5, 6))
+    for batches in (crops, middles):
+        batches.begin_epoch(0, 6)
+        assert batches.buffers()[0].shape == (8, 3, 5, 6)
+    (images, labels), *_ = play(crops, 2)
+    drawn = torch.Generator().manual_seed(0)
+    drawn.set_state(_at_the_start(crops).generator.get_state())
+    expected = RandomResizedCrop((5, 6))(crops.images[labels], drawn)
+    assert torch.equal(images, standardize(expected, MEAN, STD))
+    for images, labels in (*play(middles, 2), *crops.whole()):
+        assert torch.equal(images, standardize(crops.images[labels][..., 1:6, 1:7], MEAN, STD))
+
+
+def _at_the_start(batches):
+    batches.begin_epoch(0, 6)
+    return batches
+
+
+def test_a_middle_that_is_larger_than_the_images_is_named():
+    with pytest.raises(ConfigError, match="9 x 9 pixels cannot be cut out of images of 8 x 8; enlarge"):
+        next(source(size=(9, 9)).whole())
+
+
+def fill_without_values(augment, size=None):
     """Fill a batch from tensors that have shapes but no values: a read on the host raises."""
     with FakeTensorMode():
-        batches = source(augment=augment)
+        batches = source(augment=augment, size=size)
         batches.begin_epoch(0, 6)
         batches.fill(*batches.buffers())
         return batches.position
 
 
-@pytest.mark.parametrize("augment", [None, AUGMENT], ids=repr)
+@pytest.mark.parametrize("augment", [None, AUGMENT, RandomResizedCrop((6, 6))], ids=repr)
 def test_filling_reads_nothing_on_the_host(augment):
-    fill_without_values(augment)
+    fill_without_values(augment, size=(6, 6))
 
 
 def test_the_stand_in_notices_a_read_on_the_host():

@@ -65,7 +65,7 @@ def test_freiburg_has_the_images_that_a_fold_lists(tmp_path):
 def test_freiburg_is_padded_to_squares_of_96(tmp_path):
     make_freiburg(tmp_path / "freiburg_groceries_dataset")
     data = load_data("freiburg", data_dir=tmp_path)
-    assert data.size == (96, 96)
+    assert (data.size, data.resize) == ((96, 96), "pad")
     green = data.images[0, 1, :, 48]  # images are 128 x 256: black, picture, black
     assert green.tolist() == [0] * 24 + [200] * 48 + [0] * 24
 
@@ -73,7 +73,7 @@ def test_freiburg_is_padded_to_squares_of_96(tmp_path):
 def test_size_and_rule_of_freiburg_can_be_set(tmp_path):
     make_freiburg(tmp_path / "freiburg_groceries_dataset")
     data = load_data("freiburg", data_dir=tmp_path, image_size=32, resize="stretch")
-    assert data.size == (32, 32)
+    assert (data.size, data.resize) == ((32, 32), "stretch")
     assert reds(data.images[:, 1:2]) == [200]  # no black
 
 

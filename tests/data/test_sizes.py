@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torchvision.transforms.v2 import functional as tv
 
 from xnas.data import ImageData, fit, fitting_size, resized
+from xnas.data.sizes import centre_crop
 from xnas.errors import ConfigError
 
 
@@ -108,6 +109,16 @@ def test_a_resized_dataset_is_measured_again_and_says_so():
     assert data.mean == pytest.approx([float(data.images.double().mean() / 255)])
     assert data.note == "drawn; resized from 16 x 24 to 8 x 8 (cover, then crop the centre)"
     assert not data.flip
+    assert data.resize == "crop"
+    assert resized(dataset((16, 24)), 8, "pad").resize == "pad"
+
+
+def test_the_middle_is_as_torchvision_cuts_it_where_both_sides_can_be_equal():
+    images = torch.randint(256, (2, 3, 16, 12), dtype=torch.uint8)
+    assert torch.equal(centre_crop(images, (10, 8)), tv.center_crop(images, [10, 8]))
+    assert torch.equal(centre_crop(images, (16, 12)), images)
+    with pytest.raises(ConfigError, match="17 x 8 pixels cannot be cut out of images of 16 x 12"):
+        centre_crop(images, (17, 8))
 
 
 def test_a_dataset_of_the_right_size_stays_as_it_is():

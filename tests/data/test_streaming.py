@@ -22,6 +22,7 @@ from xnas.data import (
     Flip,
     ImageFiles,
     Paths,
+    RandomResizedCrop,
     StreamedImages,
     StreamSource,
     augmentation_for,
@@ -126,6 +127,16 @@ def workers_alive():
 
 
 # Equal to a source in memory
+
+
+def test_crops_of_streamed_images_are_those_of_images_in_memory(streamed, in_memory):
+    settings = {"augment": RandomResizedCrop((8, 6)), "size": (8, 6)}
+    files, memory = streamed(**settings), in_memory(**settings)
+    for batches in (files, memory):
+        batches.begin_epoch(0, 4)
+    assert files.buffers()[0].shape == (BATCH, 3, 8, 6)
+    assert_equal(play(files, 4), play(memory, 4))
+    assert_equal(list(files.whole()), list(memory.whole()))
 
 
 @pytest.mark.parametrize("workers", [0, 2])

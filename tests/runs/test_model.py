@@ -66,6 +66,33 @@ def test_what_was_saved_answers_the_same(run, digits):
     assert (card.recipe, card.seed, card.unknown_fields) == ("quick", 3, ())
 
 
+def test_a_card_may_cut_out_the_middle(run, tmp_path, digits):
+    larger = replace(digits, images=digits.images.repeat(1, 1, 2, 2), test_images=None, test_labels=None)
+    model, _ = load_model(run)
+    card = model_card(model, larger, recipe="quick", seed=0, centre=(12, 10))
+    save_model(tmp_path, model, card)
+    loaded = xnas.load(tmp_path, "cpu")
+    assert (loaded.card.size, loaded.card.centre, loaded.card.input_size) == (
+        (16, 16),
+        (12, 10),
+        (12, 10),
+    )
+    middle = standardize(larger.images[:3, :, 2:14, 3:13], larger.mean, larger.std)
+    with torch.no_grad():
+        assert torch.equal(loaded.logits(larger.images[:3]), model(middle))
+    assert model_card(model, larger, recipe="quick", seed=0, centre=(16, 16)).centre is None
+    edited(tmp_path, centre=None)  # as cards were before
+    assert read_card(tmp_path)[0].centre is None
+    edited(tmp_path, centre=[17, 3])
+    with pytest.raises(
+        ConfigError, match=r"centre of \(17, 3\) cannot be cut out of images of \(16, 16\)"
+    ):
+        read_card(tmp_path)
+    edited(tmp_path, centre=[1, 2, 3])
+    with pytest.raises(ConfigError, match="is damaged"):
+        read_card(tmp_path)
+
+
 class Compiled(nn.Module):
     """What `torch.compile` makes of a module, as far as its names go."""
 

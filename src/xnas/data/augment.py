@@ -1,8 +1,9 @@
 """Augmentation, on the device and whole batches at a time.
 
 An augmentation takes images (n, channels, height, width), uint8 or float, and a generator on their
-device, and returns images of the same shape and kind. Every image gets its own draw. The order is that
-of the paper's search (Sec. 9.2): pad, crop, flip, AutoAugment, standardise; a training adds cutout.
+device, and returns images of the same kind and, resized crops aside, of the same shape. Every image gets
+its own draw. The order is that of the paper's search (Sec. 9.2): pad, crop, flip, AutoAugment,
+standardise; a training adds cutout.
 
 On a GPU nothing is read on the host, so that a CUDA graph can hold all of it.
 """
@@ -18,6 +19,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own habit
 
 from xnas.data.autoaugment import AutoAugmentTrain
+from xnas.data.resized_crop import RandomResizedCrop
 from xnas.errors import ConfigError
 
 Augmentation = Callable[[Tensor, Generator], Tensor]
@@ -120,15 +122,17 @@ class Chain:
         return images
 
 
-def augmentation_for(data: Pictures, *, autoaugment: str | None = None) -> Chain:
+def augmentation_for(
+    data: Pictures, *, autoaugment: str | None = None, crop: Augmentation | None = None
+) -> Chain:
     """Crop with an eighth of the side as padding (4 pixels for 32) and, where the data allow it, flip.
 
-    `autoaugment` names a policy to follow them.
+    `autoaugment` names a policy to follow them; `crop` is another crop to begin with.
 
     Departure: by default there is no AutoAugment, which is part of the paper's search. Its policies were
     learned with labels, and for natural colour images; a search on other data should not rest on them.
     """
-    steps: list[Augmentation] = [Crop(max(min(data.size) // 8, 1))]
+    steps: list[Augmentation] = [crop or Crop(max(min(data.size) // 8, 1))]
     if data.flip:
         steps.append(Flip())
     if autoaugment is not None:
@@ -137,14 +141,24 @@ def augmentation_for(data: Pictures, *, autoaugment: str | None = None) -> Chain
 
 
 def training_augmentation(
-    data: Pictures, *, autoaugment: str | None = None, cutout: int | None = None
+    data: Pictures,
+    *,
+    autoaugment: str | None = None,
+    cutout: int | None = None,
+    resized_crop: tuple[int, int] | None = None,
 ) -> tuple[Chain, Cutout | None]:
     """What a training does before and after its images are standardised.
 
     The two are `augment` and `finish` of a `BatchSource`; `cutout` is the side of the hole in pixels,
-    16 for 32 in the paper's trainings.
+    16 for 32 in the paper's trainings. `resized_crop` is the height and width of random resized crops
+    instead of padding and cropping, as on ImageNet.
+
+    Departure: resized crops are taken from images that all have one size already (256 x 256 for
+    ImageNet, resized and cut to a square), not from the files as they are: a batch is one tensor on the
+    device. What a square cuts off is never seen, and small boxes are enlarged from fewer pixels.
     """
-    augment = augmentation_for(data, autoaugment=autoaugment)
+    crop = None if resized_crop is None else RandomResizedCrop(resized_crop)
+    augment = augmentation_for(data, autoaugment=autoaugment, crop=crop)
     return augment, None if cutout is None else Cutout(cutout)
 
 

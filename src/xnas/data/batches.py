@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 
 from xnas.data.augment import Augmentation, standardize
 from xnas.data.imbalance import balanced_order
+from xnas.data.sizes import Size, centre_crop
 from xnas.data.splits import stream, stream_seed
 from xnas.errors import ConfigError
 
@@ -32,8 +33,9 @@ class BatchSource:
     says which of them are this source's own. `name` is the half's in messages and in the streams of
     randomness: the order of the images and their augmentation follow from (seed, name, epoch) alone.
     `augment` acts on bytes, before images are standardised, and `finish` (cutout, say) on what follows.
-    With `balance` an epoch's order holds every class equally often: images of rare classes come again,
-    and some of frequent ones wait for another epoch.
+    `size` is the height and width of a batch where they are not those of `images`: `augment` brings
+    images to it, and evaluation sees their middle. With `balance` an epoch's order holds every class
+    equally often: images of rare classes come again, and some of frequent ones wait for another epoch.
 
     In a CUDA graph, register `generator` with the graph; `order`, `position` and the generator keep
     their places from epoch to epoch as long as the number of rounds stays.
@@ -53,6 +55,7 @@ class BatchSource:
         augment: Augmentation | None = None,
         finish: Augmentation | None = None,
         balance: bool = False,
+        size: Size | None = None,
     ) -> None:
         if batch_size < 1 or len(indices) == 0:
             raise ConfigError(
@@ -63,6 +66,7 @@ class BatchSource:
         self.indices = indices.to(device)
         self.batch_size, self.seed, self.name, self.augment = batch_size, seed, name, augment
         self.finish = finish
+        self.size: Size = (images.shape[2], images.shape[3]) if size is None else size
         self._classes = labels.cpu()[indices.cpu()] if balance else None
         self.mean = torch.tensor(mean, dtype=torch.float32, device=device)
         self.std = torch.tensor(std, dtype=torch.float32, device=device)
@@ -76,6 +80,11 @@ class BatchSource:
     def examples(self) -> int:
         """Images of this source."""
         return len(self.indices)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a batch: images, channels, height and width."""
+        return self.batch_size, self.images.shape[1], *self.size
 
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of an epoch of `rounds` batches and go to its start.
@@ -98,9 +107,8 @@ class BatchSource:
 
     def buffers(self) -> tuple[Tensor, Tensor]:
         """Room for one batch: float32 images and int64 labels, on the device."""
-        shape = (self.batch_size, *self.images.shape[1:])
         device = self.images.device
-        images = torch.empty(shape, device=device)
+        images = torch.empty(self.shape, device=device)
         return images, torch.empty(self.batch_size, dtype=torch.int64, device=device)
 
     def fill(self, images_out: Tensor, labels_out: Tensor) -> None:
@@ -110,7 +118,7 @@ class BatchSource:
                 f"the {self.name} half has no batch left after {self._asked} of {len(self.order)} "
                 f"rounds; call begin_epoch"
             )
-        expected = (self.batch_size, *self.images.shape[1:])
+        expected = self.shape
         if images_out.shape != expected or labels_out.shape != expected[:1]:
             raise ConfigError(
                 f"buffers of the {self.name} half must be {expected} and {expected[:1]}, got "
@@ -120,7 +128,7 @@ class BatchSource:
         images = self.images.index_select(0, indices)
         if self.augment is not None:
             images = self.augment(images, self.generator)
-        images = standardize(images, self.mean, self.std)
+        images = standardize(centre_crop(images, self.size), self.mean, self.std)
         images_out.copy_(images if self.finish is None else self.finish(images, self.generator))
         labels_out.copy_(self.labels.index_select(0, indices))
         self.position.add_(1)
@@ -138,7 +146,8 @@ class BatchSource:
         shuffled = torch.randperm(self.examples, generator=stream(self.seed, f"{self.name}/whole"))
         chosen = self.indices[shuffled[:most].to(self.indices.device)]
         for batch in chosen.tensor_split(-(-len(chosen) // self.batch_size)):
-            yield standardize(self.images[batch], self.mean, self.std), self.labels[batch]
+            images = centre_crop(self.images[batch], self.size)
+            yield standardize(images, self.mean, self.std), self.labels[batch]
 
     def state_dict(self) -> dict[str, Any]:
         """Where the source stands, in the middle of an epoch or between two."""

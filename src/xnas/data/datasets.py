@@ -8,6 +8,7 @@ seen what another tests on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -98,9 +99,11 @@ def load_data(
     try:
         if name in DATASETS:
             data = DATASETS[name](options)
-            if image_size is None or isinstance(data, StreamedImages):
+            if isinstance(data, StreamedImages):
                 return data
-            return resized(data, image_size, resize or "crop")
+            if resize is not None:
+                data = replace(data, resize=resize)
+            return data if image_size is None else resized(data, image_size, resize or "crop")
         return _load_folder_at(Path(name_or_path).expanduser(), options)
     except OSError as error:
         raise DatasetError(

@@ -34,7 +34,7 @@ def decode_image(path: Path, *, channels: int, size: tuple[int, int], resize: st
     """
     rule = require_resize(resize)
     with _opened(path) as image:
-        pixels = torch.from_numpy(_eight_bits(image, channels))
+        pixels = torch.from_numpy(eight_bit_pixels(image, channels))
         return fit(pixels.movedim(-1, 0)[None], size, rule)[0]
 
 
@@ -74,8 +74,10 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         raise DatasetError(f"cannot read the image {path} ({why}); mend or remove it") from error
 
 
-def _eight_bits(image: Image.Image, channels: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Pixels (height, width, channels)."""
+def eight_bit_pixels(
+    image: Image.Image, channels: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """Bytes (height, width, channels) of an upright image, grey or RGB."""
     from PIL import ImageOps  # noqa: PLC0415 - needed for image files alone
 
     upright = ImageOps.exif_transpose(image)

@@ -70,6 +70,7 @@ def load_files(
         test_images=test if len(test) else None,
         test_labels=test_labels if len(test) else None,
         note="; ".join(note for note in notes if note),
+        resize=rule,
     )
 
 

@@ -48,6 +48,8 @@ class ImageData:
     """Whether a mirrored image still shows its class; not so for digits and letters."""
     note: str = ""
     """What was done to the images, in one line."""
+    resize: str = "crop"
+    """The rule that brought them to their size, and that others should get it by."""
 
     def __post_init__(self) -> None:
         _require_classes(self)

@@ -67,6 +67,17 @@ def fit(images: Tensor, size: Size, resize: Resize = "crop") -> Tensor:
     return scaled[..., top : top + size[0], left : left + size[1]].contiguous()
 
 
+def centre_crop(images: Tensor, size: Size) -> Tensor:
+    """The middle of images (..., height, width), of this height and width; a view."""
+    height, width = images.shape[-2:]
+    if height < size[0] or width < size[1]:
+        raise ConfigError(
+            f"{_by(size)} pixels cannot be cut out of images of {height} x {width}; enlarge them"
+        )
+    top, left = (height - size[0]) // 2, (width - size[1]) // 2
+    return images[..., top : top + size[0], left : left + size[1]]
+
+
 def _scaled_size(images: Tensor, size: Size, resize: Resize) -> Size:
     """Size that images get before they are cut or padded."""
     height, width = images.shape[-2:]
@@ -91,6 +102,7 @@ def resized(data: ImageData, image_size: int, resize: Resize = "crop") -> ImageD
         test_images=None if data.test_images is None else fit(data.test_images, size, resize),
         mean=(),
         std=(),
+        resize=resize,
         note=f"{data.note}; {step}" if data.note else step,
     )
 

@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader, Dataset
 from xnas.data.augment import Augmentation, standardize
 from xnas.data.batches import BatchSource
 from xnas.data.image_files import ImageFiles
+from xnas.data.sizes import Size, centre_crop
 from xnas.data.splits import stream
 from xnas.errors import ConfigError, DatasetError
 
@@ -65,6 +66,7 @@ class StreamSource:
         augment: Augmentation | None = None,
         finish: Augmentation | None = None,
         balance: bool = False,
+        size: Size | None = None,
         workers: int | None = None,
         prefetch: int = 2,
         skip_bad_images: bool = False,
@@ -95,6 +97,7 @@ class StreamSource:
             augment=self._swap,
             finish=finish,
             balance=balance,
+            size=size,
         )
         weakref.finalize(self, self._reader.close)  # before the interpreter takes modules apart
 
@@ -167,7 +170,7 @@ class StreamSource:
                 batch = reader.next()
                 self._bad.update(batch.bad)
                 if len(batch.labels):
-                    images = batch.images.to(device, non_blocking=True)
+                    images = centre_crop(batch.images.to(device, non_blocking=True), self._plan.size)
                     labels = batch.labels.to(device, non_blocking=True)
                     yield standardize(images, self._plan.mean, self._plan.std), labels
         finally:

@@ -6,7 +6,9 @@ captured once and replayed (`captured`); rates are tensors that the host sets be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,13 +82,10 @@ class Training:
 
     def begin_epoch(self) -> None:
         """Lay down the order of the images, set the rates of the epoch, clear the tally."""
-        s = self.settings
-        self.batches.begin_epoch(self.epoch, s.steps_per_epoch)
-        if self.model.drop_path is not None:
-            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+        self.batches.begin_epoch(self.epoch, self.settings.steps_per_epoch)
+        self._set_epochs_rates()
         self.model.train()
         self.tally.zero_()
-        self.set_rate()
 
     def set_rate(self) -> None:
         """The learning rate of the coming step, by the schedule."""
@@ -94,16 +93,33 @@ class Training:
         part = self.step_in_epoch / s.steps_per_epoch if s.rate_by_step else 0.0
         self.rate.fill_(s.schedule.rate(self.epoch + part))
 
+    def _set_epochs_rates(self) -> None:
+        s = self.settings
+        if self.model.drop_path is not None:
+            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+        self.set_rate()
+
     def end_epoch(self) -> tuple[float, float]:
-        """Mean loss and accuracy on the training images; raises if the loss is not a number."""
+        """Mean loss and accuracy on the training images; raises if the training came apart."""
+        self.require_finite()
         loss, right, images = self.tally.tolist()
-        if not (abs(loss) < float("inf")):
-            raise RoundError(
-                f"the training loss is {loss} in epoch {self.epoch + 1}; use a smaller learning rate, "
-                "--gradient-clip or --precision fp32, and go on from the checkpoint before it"
-            )
         self.epoch, self.step_in_epoch = self.epoch + 1, 0
         return loss / images, right / images
+
+    def require_finite(self) -> None:
+        """Raise if losses of the epoch so far, or weights, are not finite: nothing can be kept of it."""
+        loss = float(self.tally[0])
+        floats = [t for t in self.model.state_dict().values() if t.is_floating_point()]
+        if not math.isfinite(loss):
+            fault = f"the training loss is {loss}"
+        elif not bool(torch.stack([tensor.isfinite().all() for tensor in floats]).all()):
+            fault = "weights are no longer finite numbers"
+        else:
+            return
+        raise RoundError(
+            f"{fault} in epoch {self.epoch + 1}; use a smaller learning rate, a smaller --gradient-clip "
+            "or --precision fp32"
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that changes: tensors and plain values."""
@@ -130,9 +146,8 @@ class Training:
         restore_random(state["random"], self.batch[0].device)
         self.tally.copy_(state["tally"])
         self.epoch, self.step_in_epoch = state["epoch"], state["step_in_epoch"]
-        if self.step_in_epoch and self.model.drop_path is not None:
-            s = self.settings
-            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+        if self.step_in_epoch:
+            self._set_epochs_rates()
         self.model.train()
 
 
@@ -257,6 +272,21 @@ def _put_back(training: Training, before: dict[str, Any]) -> None:
     training.batches.load_state_dict(before["batches"])
     restore_random(before["random"], training.batch[0].device)
     training.tally.copy_(before["tally"])
+
+
+@contextmanager
+def own_randomness(device: torch.device, seed: int) -> Iterator[None]:
+    """Let the device's generator follow `seed`, whatever ran before; afterwards it is as it was."""
+    before = random_state(device)
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        restore_random(before, device)
 
 
 def random_state(device: torch.device) -> Tensor:

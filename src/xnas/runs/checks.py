@@ -8,13 +8,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
 
-PATHS = ("out", "data_dir")
+PATHS = ("out", "data_dir", "truth")
 
 
 def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of settings
     """Make paths of strings, and refuse what the annotations do not allow."""
     for name in PATHS:
-        if isinstance(getattr(config, name), str):
+        if isinstance(getattr(config, name, None), str):
             object.__setattr__(config, name, Path(getattr(config, name)))
     for name, hint in get_type_hints(type(config)).items():
         value = getattr(config, name)

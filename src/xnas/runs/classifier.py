@@ -46,9 +46,7 @@ class Classifier:
 
     def __init__(self, model: Network, card: ModelCard) -> None:
         self.model, self.card = model.eval(), card
-        self._read = ImageReader(
-            channels=model.in_chans, size=card.size, resize=card.resize, example=card.trained_on
-        )
+        self._read = ImageReader.of(card)
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from xnas.errors import ConfigError, DatasetError
 from xnas.records import Evaluation
 from xnas.runs.folder import filled_folder, told_as, write_json
 from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import ModelCard, load_model
+from xnas.runs.model import load_model
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import load_own_data
 from xnas.runs.search_config import pick_device
@@ -144,7 +144,8 @@ def evaluate_run(
     prepared = Preparation(
         mean=card.mean,
         std=card.std,
-        reader=_reader(card),
+        reader=ImageReader.of(card),
+        centre=card.centre,
         batch_size=config.batch_size,
         skip_bad_images=_skips(images, config),
     )
@@ -289,13 +290,6 @@ def _same_labels(labels: Tensor, data: Images, classes: tuple[str, ...]) -> Tens
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(map(repr, names[:MOST_NAMED])) + more
-
-
-def _reader(card: ModelCard) -> ImageReader:
-    channels = card.network["in_chans"]
-    return ImageReader(
-        channels=int(channels), size=card.size, resize=card.resize, example=card.trained_on
-    )
 
 
 def _skips(data: Images, config: EvaluateConfig) -> bool:

@@ -208,7 +208,7 @@ def _onnx(program: torch.export.ExportedProgram, card: ModelCard) -> bytes:
 
 def metadata(card: ModelCard) -> dict[str, str]:
     """What a program without this package needs to use the ONNX file; values are JSON."""
-    wanted = ("classes", "mean", "std", "size", "resize", "trained_on")
+    wanted = ("classes", "mean", "std", "size", "resize", "centre", "trained_on")
     plain = {"channels": card.network["in_chans"]} | {key: getattr(card, key) for key in wanted}
     return {f"xnas.{key}": json.dumps(value) for key, value in plain.items()} | {
         "xnas.card": json.dumps(card_to_json(card))
@@ -239,14 +239,14 @@ def _require_onnx() -> None:
 def _check_images(run: Path, card: ModelCard, config: ExportConfig) -> tuple[Tensor, str]:
     """Standardised images to compare answers on, and what they are."""
     channels = int(card.network["in_chans"])
-    reader = ImageReader(channels=channels, size=card.size, resize=card.resize, example=card.trained_on)
+    reader = ImageReader.of(card)
     count = max(CHECKED_BATCHES)
     try:
         data, _ = load_own_data(run, card, config)
         test = data.images if data.test_images is None else data.test_images
         pixels, what = torch.stack(list(reader(_spread(test, count)))), f"images of {data.name}"
     except XnasError as error:
-        shape = (count, channels, *card.size)
+        shape = (count, channels, *card.input_size)
         drawn = torch.randint(256, shape, generator=stream(0, "export"), dtype=torch.int64)
         pixels, what = drawn.to(torch.uint8), f"generated images, because {error}"
     return standardize(pixels, card.mean, card.std), what

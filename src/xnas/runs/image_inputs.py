@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from xnas.data import decode_image, fit
-from xnas.data.decoding import _eight_bits
-from xnas.data.sizes import Size, require_resize
+from xnas.data.decoding import eight_bit_pixels
+from xnas.data.sizes import Size, centre_crop, require_resize
 from xnas.errors import ConfigError, DatasetError
+from xnas.runs.model import ModelCard
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -33,6 +34,19 @@ class ImageReader:
     resize: str
     example: str
     """Data that images should be like, for messages."""
+    centre: Size | None = None
+    """Height and width that are cut out of the middle, last of all."""
+
+    @classmethod
+    def of(cls, card: ModelCard) -> ImageReader:
+        """What brings images to the input of a trained network."""
+        return cls(
+            channels=int(card.network["in_chans"]),
+            size=card.size,
+            resize=card.resize,
+            example=card.trained_on,
+            centre=card.centre,
+        )
 
     def __call__(self, images: object) -> Iterator[Tensor]:
         """One image after another, each read when it is asked for."""
@@ -57,12 +71,13 @@ class ImageReader:
         self._require_colours(f"the image {path}")
         if path.is_dir():
             raise DatasetError(f"{path} is a folder; give its image files")
-        return decode_image(path, channels=self.channels, size=self.size, resize=self.resize)
+        image = decode_image(path, channels=self.channels, size=self.size, resize=self.resize)
+        return self._middle(image)
 
     def _picture(self, image: Image.Image) -> Tensor:
         self._require_colours("a PIL image")
         try:
-            pixels = _eight_bits(image, self.channels)
+            pixels = eight_bit_pixels(image, self.channels)
         except (OSError, ValueError, SyntaxError) as error:  # it may be read only now
             name = getattr(image, "filename", "") or f"of mode {image.mode}"
             raise DatasetError(f"cannot read the image {name} ({error}); mend or remove it") from error
@@ -98,7 +113,10 @@ class ImageReader:
         return torch.from_numpy(np.array(colour.convert("L")))[None]
 
     def _fitted(self, image: Tensor) -> Tensor:
-        return fit(image[None], self.size, require_resize(self.resize))[0]
+        return self._middle(fit(image[None], self.size, require_resize(self.resize))[0])
+
+    def _middle(self, image: Tensor) -> Tensor:
+        return image if self.centre is None else centre_crop(image, self.centre)
 
     def _require_colours(self, what: str) -> None:
         if self.channels not in (1, 3):

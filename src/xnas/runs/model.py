@@ -55,9 +55,11 @@ class ModelCard:
     """Arguments of `create_model`; `network_arguments` reads them off a network."""
     classes: tuple[str, ...]
     size: tuple[int, int]
-    """Height and width of the images it was trained on."""
+    """Height and width that images are brought to."""
     resize: str = "crop"
-    """The rule that brings other images to this size."""
+    """The rule that brings them to this size."""
+    centre: tuple[int, int] | None = None
+    """Height and width that are then cut out of the middle; by default nothing is cut off."""
     mean: tuple[float, ...]
     """Of each channel, in 0..1; images are standardised with it."""
     std: tuple[float, ...]
@@ -92,6 +94,18 @@ class ModelCard:
         if not all(deviation > 0 for deviation in self.std):
             raise ConfigError(f"std of a model must be positive, got {self.std}; give that of its data")
         require_resize(self.resize)
+        if self.centre is not None and not all(
+            0 < part <= whole for part, whole in zip(self.centre, self.size, strict=True)
+        ):
+            raise ConfigError(
+                f"a centre of {self.centre} cannot be cut out of images of {self.size}; it may be as "
+                "large as they are"
+            )
+
+    @property
+    def input_size(self) -> tuple[int, int]:
+        """Height and width of what the network is given."""
+        return self.size if self.centre is None else self.centre
 
 
 def model_card(
@@ -100,16 +114,17 @@ def model_card(
     *,
     recipe: str,
     seed: int,
-    resize: str = "crop",
+    centre: tuple[int, int] | None = None,
     figures: Mapping[str, float] | None = None,
 ) -> ModelCard:
-    """The card of a network that was trained on `data`."""
+    """The card of a network that was trained on `data`, or on crops of the size of `centre`."""
     return ModelCard(
         genotype=model.genotype,
         network=network_arguments(model),
         classes=data.classes,
         size=data.size,
-        resize=resize,
+        resize=data.resize,
+        centre=None if centre == data.size else centre,
         mean=data.mean,
         std=data.std,
         trained_on=data.name,
@@ -229,12 +244,20 @@ def _card(saved: dict[str, Any]) -> ModelCard:
     plain = {
         "classes": classes,
         "size": (int(height), int(width)),
+        "centre": _size(saved.get("centre")),
         "mean": tuple(float(value) for value in saved["mean"]),
         "std": tuple(float(value) for value in saved["std"]),
         "genotype": Genotype.from_json(json.dumps(saved["genotype"])),
         "figures": dict(saved.get("figures", {})),
     }
     return ModelCard(**{**saved, **plain})
+
+
+def _size(saved: Any) -> tuple[int, int] | None:  # noqa: ANN401 - of a file
+    if saved is None:
+        return None
+    height, width = saved
+    return int(height), int(width)
 
 
 def _read_json(folder: Path) -> dict[str, Any]:

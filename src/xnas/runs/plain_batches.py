@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from xnas.data import ImageFiles, StreamSource, standardize
-from xnas.data.sizes import Size
+from xnas.data.sizes import Size, centre_crop
 from xnas.errors import ConfigError
 from xnas.runs.image_inputs import ImageReader
 
@@ -23,7 +23,7 @@ class Preparation:
     reader: ImageReader | None = None
     """Brings images of another shape to the network's."""
     centre: Size | None = None
-    """Height and width that are cut out of the middle."""
+    """Height and width that are cut out of the middle; of what the reader gives, too."""
     batch_size: int = 250
     skip_bad_images: bool = False
     """Whether files that cannot be read are passed over."""
@@ -35,7 +35,8 @@ def plain_batches(
     """Batches of every image once, with its label, of images in memory or in files."""
     source = _in_memory if isinstance(images, Tensor) else _in_files
     for prepared, some in source(images, labels, preparation):  # type: ignore[arg-type]  # by its type
-        yield _middle(prepared, preparation.centre), some
+        centre = preparation.centre
+        yield prepared if centre is None else centre_crop(prepared, centre), some
 
 
 def _in_memory(
@@ -75,10 +76,3 @@ def _in_files(
         yield from source.whole()
     finally:
         source.close()
-
-
-def _middle(images: Tensor, size: Size | None) -> Tensor:
-    if size is None:
-        return images
-    top, left = (images.shape[-2] - size[0]) // 2, (images.shape[-1] - size[1]) // 2
-    return images[..., top : top + size[0], left : left + size[1]]

@@ -10,14 +10,16 @@ from torch import Tensor
 
 from xnas.data import Images, held_out, stream_seed, training_augmentation
 from xnas.data.batches import BatchSource
+from xnas.data.sizes import Size
 from xnas.data.streaming import StreamSource
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings
-from xnas.runs.recipes import Recipe
+from xnas.errors import ConfigError
+from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.search_config import pick_device
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import TrainConfig, resolve
-from xnas.space import Genotype, Network, create_model
+from xnas.space import Genotype, Network, count_macs, count_parameters, create_model
 
 PAPERS_SIDE = 32  # of the images that a recipe's cutout is made for
 RECOMPILES = 64  # of one cell's code, for cells of different sizes
@@ -32,6 +34,11 @@ class PreparedTraining:
     recipe: Recipe
     network: dict[str, int | str | bool]
     """Arguments of `create_model`, auxiliary tower and drop path aside."""
+    seen: Size
+    """Height and width of what the network sees of an image."""
+    parameters: int
+    """The auxiliary tower left out, as in `macs`, the multiply-accumulates for an image."""
+    macs: int
     classes: tuple[str, ...]
     valid: BatchSource | StreamSource | None
     """Images held back, if the settings say so."""
@@ -63,12 +70,19 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
         "channels": recipe.channels,
         "cells": recipe.cells,
     }
+    seen = seen_size(recipe, images.size)
+    parameters, macs = _cost(genotype, network, (images.channels, *seen))
     model = _build(config, recipe, genotype, network).to(device)
     if config.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
-    sources = Sources(images, device, batch_size=recipe.batch_size, seed=config.seed, count=1)
-    hole = round(recipe.cutout * min(images.size) / PAPERS_SIDE)
-    augment, finish = training_augmentation(images, autoaugment=recipe.auto_augment, cutout=hole or None)
+    sources = Sources(images, device, batch_size=recipe.batch_size, seed=config.seed, count=1, size=seen)
+    hole = round(recipe.cutout * min(seen) / PAPERS_SIDE)
+    augment, finish = training_augmentation(
+        images,
+        autoaugment=recipe.auto_augment,
+        cutout=hole or None,
+        resized_crop=seen if recipe.resized_crop else None,
+    )
     batches = sources.make("training", kept, augment=augment, finish=finish, balance=config.balance)
     training = Training(model, batches, _settings(config, recipe, len(kept)))
     if config.compile:
@@ -81,11 +95,39 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
         config=config,
         recipe=recipe,
         network=network,
+        seen=seen,
+        parameters=parameters,
+        macs=macs,
         classes=images.classes,
         valid=valid,
         test_batches=sources.test_batches,
         notes=notes,
     )
+
+
+def require_nothing_to_load(config: TrainConfig, images: Images) -> None:
+    """Refuse wishes for images that were handed over: they stay as they are."""
+    size = config.image_size
+    if size is not None and images.size != (size, size):
+        height, width = images.size
+        raise ConfigError(
+            f"image-size is {size}, but the images that were given are {height} x {width}; give them "
+            "in that size, or leave it out"
+        )
+    if config.resize is not None and images.resize != config.resize:
+        raise ConfigError(
+            f"resize is {config.resize}, but the images that were given came by {images.resize}; say "
+            f"resize={config.resize!r} of them, or leave it out"
+        )
+
+
+def _cost(
+    genotype: Genotype, network: dict[str, int | str | bool], shape: tuple[int, int, int]
+) -> tuple[int, int]:
+    """Parameters and multiply-accumulates; images that are too small for the network are refused."""
+    with torch.device("meta"):
+        model = create_model(genotype, **network)  # type: ignore[arg-type]
+    return count_parameters(model), count_macs(model, shape)
 
 
 def _build(

@@ -1,7 +1,7 @@
 """Training recipes: every number of the paper's, of the plain one that others use, and a quick one.
 
 A recipe may differ by dataset; `recipe_for` gives the one that applies. Nothing is adapted silently: a
-run prints the recipe it follows and writes every number into its config.json.
+run prints the recipe it follows and writes every number of it into its recipe.json.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ class Recipe:
     image_size: int | None = None
     """Side to which images are brought; None takes them as they come."""
     crop_share: float = 1.0
-    """Side of the central crop that evaluation sees, of the resized image."""
+    """Side of what the network sees, of the resized image's: of the random crops in training, of the
+    central one in evaluation."""
     resize: str | None = None
+    """Rule by which images get their size; None leaves it to the data."""
 
 
 PAPER = Recipe(  # Sec. 9.3; the gradient clip is DARTS's
@@ -132,6 +134,11 @@ BY_DATASET = {
 }
 """Where the paper differs by dataset (Sec. 9.3); the policies of AutoAugment are those learned on the
 most similar data, which the paper does not state."""
+
+
+def seen_size(recipe: Recipe, size: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of what the network sees of images of this size."""
+    return round(recipe.crop_share * size[0]), round(recipe.crop_share * size[1])
 
 
 def recipe_for(name: str, dataset: str) -> Recipe:

@@ -10,15 +10,27 @@ from torch import Tensor
 
 from xnas.data import BatchSource, ImageData, Images, StreamedImages, StreamSource, default_workers
 from xnas.data.augment import Augmentation
+from xnas.data.sizes import Size
 
 
 class Sources:
     """Makes the batch sources of one run, which share images, device and seed."""
 
     def __init__(
-        self, images: Images, device: torch.device, *, batch_size: int, seed: int, count: int
+        self,
+        images: Images,
+        device: torch.device,
+        *,
+        batch_size: int,
+        seed: int,
+        count: int,
+        size: Size | None = None,
     ) -> None:
-        """`count` sources will be asked for; streamed ones share the cores."""
+        """`count` sources will be asked for; streamed ones share the cores.
+
+        `size` is the height and width of batches, if not those of the images.
+        """
+        self.size = size
         self.images, self.device, self.batch_size, self.seed = images, device, batch_size, seed
         self.workers = default_workers(sources=count)
         self.pixels: Tensor | None = None
@@ -50,6 +62,7 @@ class Sources:
                 augment=augment,
                 finish=finish,
                 balance=balance,
+                size=self.size,
                 workers=self.workers,
                 skip_bad_images=self.images.skip_bad_images,
             )
@@ -66,6 +79,7 @@ class Sources:
             augment=augment,
             finish=finish,
             balance=balance,
+            size=self.size,
         )
 
     def test_batches(self) -> Iterator[tuple[Tensor, Tensor]] | None:
@@ -79,6 +93,7 @@ class Sources:
             "std": self.images.std,
             "seed": self.seed,
             "name": "test",
+            "size": self.size,
         }
         if isinstance(self.images, StreamedImages):
             return StreamSource(

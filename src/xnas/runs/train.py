@@ -13,23 +13,23 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from xnas.data import Images, load_data
+from xnas.data import Images, load_data, stream_seed
 from xnas.data.streaming import StreamSource
 from xnas.engine.checkpoint import load_checkpoint, save_checkpoint
 from xnas.engine.evaluate import evaluate
-from xnas.engine.train import Training, captured, descend, train_step
-from xnas.errors import ConfigError
+from xnas.engine.train import Training, captured, descend, own_randomness, train_step
+from xnas.errors import ConfigError, RoundError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
-from xnas.runs.briefing import duration
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.model import model_card, save_model
-from xnas.runs.prepare_training import PreparedTraining, prepare_training
+from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import whereabouts
 from xnas.runs.search_config import pick_device
-from xnas.runs.train_config import TrainConfig
-from xnas.space import Genotype, count_macs, count_parameters, create_model, find_genotype
+from xnas.runs.train_briefing import estimate, introduction
+from xnas.runs.train_config import TrainConfig, resolve_images
+from xnas.space import Genotype, find_genotype
 
 PROBE_STEPS = 10
 CHECKPOINT = ("xnas-train-checkpoint", 1)
@@ -85,13 +85,19 @@ def train(
 ) -> TrainResult:
     """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
     genotype = find_genotype(config.cell)
-    images = _load(config, data) if isinstance(data, str) else data
+    if isinstance(data, str):
+        config = resolve_images(config, Path(whereabouts(data)).name)
+        images = _load(config, data)
+    else:
+        images = data
+        require_nothing_to_load(config, images)
     prepared = prepare_training(config, images, genotype)
     given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("train", images.name), given)
     resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200])
     with folder.locked():
         folder.write_text("genotype.json", genotype.to_json())
+        folder.write_json("recipe.json", {"format": "xnas-recipe"} | asdict(prepared.recipe))
         folder.write_config("train", images.fingerprint(), resolved)
         return _run(folder, prepared, images, display or Silence())
 
@@ -119,13 +125,10 @@ def resume_training(
     genotype = Genotype.load(folder.path / "genotype.json")
     with folder.locked():
         prepared = prepare_training(config, images, genotype)
+        state = None
         if folder.checkpoint.exists():
             state = load_checkpoint(folder.checkpoint, pick_device(config.device))
-            _restore(prepared.training, state)
-            folder.cut_metrics(state["metrics_length"])
-        else:
-            folder.cut_metrics(0)
-        return _run(folder, prepared, images, display or Silence(), resumed=True)
+        return _run(folder, prepared, images, display or Silence(), state=state, resumed=True)
 
 
 def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
@@ -158,11 +161,28 @@ def _run(
     images: Images,
     display: TrainDisplay,
     *,
+    state: dict[str, Any] | None = None,
     resumed: bool = False,
 ) -> TrainResult:
-    """Make all steps that are left, test once, and write the model down."""
+    """Make all steps that are left, from `state` or the start, test once, and write the model down."""
+    training, config = prepared.training, prepared.config
+    with own_randomness(training.batch[0].device, stream_seed(config.seed, "drop path")):
+        if resumed:
+            folder.cut_metrics(0 if state is None else _restore(training, state))
+        records = _make_steps(folder, prepared, images, display, resumed=resumed)
+    return _conclude(folder, prepared, images, records)
+
+
+def _make_steps(
+    folder: RunFolder,
+    prepared: PreparedTraining,
+    images: Images,
+    display: TrainDisplay,
+    *,
+    resumed: bool,
+) -> list[TrainEpoch]:
     training = prepared.training
-    for line in _introduction(prepared, images, resumed=resumed):
+    for line in introduction(prepared, images, resumed=resumed):
         display.say(line)
     records = [TrainEpoch.from_json(line) for line in folder.read_metrics()]
     step: Callable[[], None] | None = None
@@ -172,7 +192,10 @@ def _run(
                 training.begin_epoch()
             if step is None:
                 step = executable(prepared)
-            record = _train_epoch(prepared, folder, display, stopped, step)
+            try:
+                record = _train_epoch(prepared, folder, display, stopped, step)
+            except RoundError as error:
+                raise RoundError(f"{error}{_last_good(folder)}") from error
             records.append(record)
             folder.append_metric(asdict(record))
             _keep_best(folder, prepared, records)
@@ -180,7 +203,7 @@ def _run(
             display.after_epoch(record, training.settings.epochs)
             if stopped() and training.epoch < training.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, training))
-    return _conclude(folder, prepared, images, records)
+    return records
 
 
 def executable(prepared: PreparedTraining) -> Callable[[], None]:
@@ -218,8 +241,10 @@ def _train_epoch(
         display.after_step(training)
         if training.steps == PROBE_STEPS:
             _synchronize(device)
-            display.say(_estimate(training, (time.perf_counter() - started) / PROBE_STEPS))
+            a_step = (time.perf_counter() - started) / (training.step_in_epoch - first)
+            display.say(estimate(training, a_step))
         if stopped() and training.step_in_epoch < s.steps_per_epoch:
+            training.require_finite()
             _save(folder, training)
             raise Interrupted(_how_to_go_on(folder, training))
     _synchronize(device)
@@ -286,44 +311,6 @@ def _keep_best(folder: RunFolder, prepared: PreparedTraining, records: list[Trai
         save_checkpoint(folder.path / "checkpoints" / "best.pt", {"model": model, "epoch": len(records)})
 
 
-def _introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
-    """What was chosen, and how large it is."""
-    training, recipe = prepared.training, prepared.recipe
-    lines = [f"{images.name}: {images.note}"] if images.note else []
-    lines += [f"chosen: {note}" for note in prepared.notes]
-    parameters, macs = _size(prepared, images)
-    s = training.settings
-    lines.append(
-        f"network: {parameters:,} parameters, {macs / 1e6:,.1f} M multiply-accumulates, {recipe.cells} "
-        f"cells of {recipe.channels} channels"
-    )
-    lines.append(
-        f"recipe {prepared.config.recipe}: {s.epochs} epochs of {s.steps_per_epoch} steps, batch "
-        f"{recipe.batch_size}, {prepared.config.precision} on {training.batch[0].device}"
-    )
-    if prepared.config.accumulate > 1:
-        lines.append(
-            f"a batch is computed in {prepared.config.accumulate} parts; batch statistics are those of "
-            "the parts"
-        )
-    if resumed:
-        lines.append(f"going on after step {training.steps}")
-    return lines
-
-
-def _size(prepared: PreparedTraining, images: Images) -> tuple[int, int]:
-    """Parameters and multiply-accumulates, the auxiliary tower left out."""
-    with torch.device("meta"):
-        model = create_model(prepared.training.model.genotype, **prepared.network)  # type: ignore[arg-type]
-    return count_parameters(model), count_macs(model, (images.channels, *images.size))
-
-
-def _estimate(training: Training, a_step: float) -> str:
-    left = training.settings.epochs * training.settings.steps_per_epoch - training.steps
-    memory = memory_in_use(training.batch[0].device) / 2**20
-    return f"estimate: {duration(a_step * left)} for {left} more steps, {memory:,.0f} MiB of memory"
-
-
 def _synchronize(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
@@ -336,6 +323,12 @@ def _how_to_go_on(folder: RunFolder, training: Training) -> str:
     return f"stopped after step {training.steps}; go on with: {command}"
 
 
+def _last_good(folder: RunFolder) -> str:
+    if not folder.checkpoint.exists():
+        return "; nothing was kept, as it happened before the first checkpoint"
+    return f"; what was good before it is kept in {folder.checkpoint}"
+
+
 def _save(folder: RunFolder, training: Training) -> None:
     kind, version = CHECKPOINT
     state = training.state_dict() | {
@@ -346,7 +339,10 @@ def _save(folder: RunFolder, training: Training) -> None:
     save_checkpoint(folder.checkpoint, state)
 
 
-def _restore(training: Training, state: dict[str, Any]) -> None:
+def _restore(training: Training, state: dict[str, Any]) -> int:
+    """Bring a training to the state of a checkpoint; gives the length of its metrics."""
+    if not isinstance(state, dict):
+        raise ConfigError("the checkpoint holds no training; delete it to begin again")
     if (state.get("format"), state.get("version")) != CHECKPOINT:
         raise ConfigError(
             f"the checkpoint is {state.get('format')} of version {state.get('version')}, this xnas "
@@ -354,7 +350,8 @@ def _restore(training: Training, state: dict[str, Any]) -> None:
         )
     try:
         training.load_state_dict(state)
-    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        return int(state["metrics_length"])
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"the checkpoint does not fit this training ({type(error).__name__}); it is damaged, or of "
             "another"
@@ -373,14 +370,13 @@ def _conclude(
     if source is not None:
         test = _evaluate(prepared, source)
         folder.write_json("test.json", {"format": "xnas-test", "version": 1} | asdict(test))
-    parameters, macs = _size(prepared, images)
     figures = {"test_accuracy": test.top1} if test else {}
     card = model_card(
         training.model,
         images,
         recipe=prepared.config.recipe,
         seed=prepared.config.seed,
-        resize=prepared.config.resize or "crop",
+        centre=prepared.seen,
         figures=figures,
     )
     best = folder.path / "checkpoints" / "best.pt"
@@ -395,6 +391,6 @@ def _conclude(
         out=str(folder.path),
         epochs=tuple(records),
         test=test,
-        parameters=parameters,
-        macs=macs,
+        parameters=prepared.parameters,
+        macs=prepared.macs,
     )

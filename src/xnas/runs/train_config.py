@@ -11,7 +11,7 @@ import torch
 
 from xnas.errors import ConfigError
 from xnas.runs.checks import require_kinds, require_least
-from xnas.runs.recipes import Recipe, recipe_for
+from xnas.runs.recipes import Recipe, recipe_for, seen_size
 from xnas.space import NETWORKS, PRESETS, Genotype, count_macs, count_parameters, create_model
 
 MOST_CHANNELS = 1024
@@ -132,6 +132,16 @@ class TrainConfig(TrainOptions):
         recipe_for(self.recipe, "")
 
 
+def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
+    """Settings that say how the images of a dataset are to be loaded, as the recipe has it."""
+    recipe = recipe_for(config.recipe, dataset)
+    return replace(
+        config,
+        image_size=config.image_size or recipe.image_size,
+        resize=config.resize or recipe.resize,  # type: ignore[arg-type]  # checked by the settings
+    )
+
+
 def resolve(
     config: TrainConfig,
     genotype: Genotype,
@@ -142,10 +152,14 @@ def resolve(
     shape: tuple[int, int, int],
     device: torch.device,
 ) -> tuple[TrainConfig, Recipe, list[str]]:
-    """Settings with nothing left open, the recipe they amount to, and a line for each choice."""
+    """Settings with nothing left open, the recipe they amount to, and a line for each choice.
+
+    `shape` is that of the images: channels, height and width.
+    """
     recipe = recipe_for(config.recipe, dataset)
     if isinstance(config.cell, str) and config.cell in PRESETS:
-        recipe = replace(recipe, channels=PRESETS[config.cell], cells=NETWORKS["cifar"].cells)
+        kind = NETWORKS[config.network or recipe.network]
+        recipe = replace(recipe, channels=PRESETS[config.cell], cells=kind.cells)
     notes = []
     changed = {
         name: getattr(config, name)
@@ -154,7 +168,7 @@ def resolve(
     }
     if changed.get("auto_augment") == "none":
         changed["auto_augment"] = None
-    recipe = replace(recipe, **changed)
+    recipe = replace(recipe, **changed | {"image_size": config.image_size, "resize": config.resize})
     if examples < recipe.batch_size:
         raise ConfigError(
             f"batch of {recipe.batch_size}, but only {examples} training images; use a smaller "
@@ -165,12 +179,18 @@ def resolve(
             f"a batch of {recipe.batch_size} cannot be cut into {config.accumulate} equal parts; use a "
             "--batch-size that --accumulate divides"
         )
+    if recipe.batch_size == config.accumulate:
+        raise ConfigError(
+            f"a batch of {recipe.batch_size} in {config.accumulate} parts leaves 1 image a part, which "
+            "has no batch statistics; use fewer parts with --accumulate"
+        )
     steps = examples // recipe.batch_size
     if config.epochs is None and recipe.epochs * steps < recipe.least_steps:
         recipe = replace(recipe, epochs=math.ceil(recipe.least_steps / steps))
         notes.append(f"{recipe.epochs} epochs: {recipe.epochs * steps} steps from {examples} images")
     if config.max_params is not None or config.max_macs is not None:
-        recipe = replace(recipe, channels=_channels(config, recipe, genotype, classes, shape))
+        seen = (shape[0], *seen_size(recipe, shape[1:]))
+        recipe = replace(recipe, channels=_channels(config, recipe, genotype, classes, seen))
         notes.append(f"{recipe.channels} channels, the most within the limits")
     gpu = device.type == "cuda"
     backend = config.backend if config.backend != "auto" else "fused" if gpu else "reference"

@@ -1,0 +1,44 @@
+"""What a training says before it runs: what was chosen, how large it is, how long it will take."""
+
+from __future__ import annotations
+
+from xnas.data import Images
+from xnas.engine.train import Training
+from xnas.runs.briefing import duration
+from xnas.runs.memory import memory_in_use
+from xnas.runs.prepare_training import PreparedTraining
+
+
+def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
+    """What was chosen, and how large it is."""
+    training, recipe = prepared.training, prepared.recipe
+    lines = [f"{images.name}: {images.note}"] if images.note else []
+    lines += [f"chosen: {note}" for note in prepared.notes]
+    s = training.settings
+    if prepared.seen != images.size:
+        whole, part = (f"{height} x {width}" for height, width in (images.size, prepared.seen))
+        crops = "random crops, resized," if recipe.resized_crop else "crops"
+        lines.append(f"images of {whole}: training sees {crops} of {part}, a test their middle")
+    lines.append(
+        f"network: {prepared.parameters:,} parameters, {prepared.macs / 1e6:,.1f} M "
+        f"multiply-accumulates, {recipe.cells} cells of {recipe.channels} channels"
+    )
+    lines.append(
+        f"recipe {prepared.config.recipe}: {s.epochs} epochs of {s.steps_per_epoch} steps, batch "
+        f"{recipe.batch_size}, {prepared.config.precision} on {training.batch[0].device}"
+    )
+    if prepared.config.accumulate > 1:
+        lines.append(
+            f"a batch is computed in {prepared.config.accumulate} parts; batch statistics are those of "
+            "the parts"
+        )
+    if resumed:
+        lines.append(f"going on after step {training.steps}")
+    return lines
+
+
+def estimate(training: Training, a_step: float) -> str:
+    """Time left if every step takes `a_step` seconds, and memory."""
+    left = training.settings.epochs * training.settings.steps_per_epoch - training.steps
+    memory = memory_in_use(training.batch[0].device) / 2**20
+    return f"estimate: {duration(a_step * left)} for {left} more steps, {memory:,.0f} MiB of memory"

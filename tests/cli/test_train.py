@@ -1,0 +1,145 @@
+"""`xnas train` on the command line: from a cell to a network, and one line for every error."""
+
+import json
+import os
+import signal
+
+import pytest
+from training import checkpoint, metrics
+
+import xnas
+from xnas.cli import main
+from xnas.runs.recipes import RECIPES
+
+TINY = ["--cells", "3", "--channels", "2", "--epochs", "2", "--batch-size", "256", "--device", "cpu"]
+
+
+def run(capsys, *arguments):
+    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
+    status = 0
+    try:
+        main([str(a) for a in arguments])
+    except SystemExit as exit_:
+        status = exit_.code or 0
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "a run"
+    main(["train", "xnas", "digits", "--out", str(out), *TINY])
+    return out
+
+
+def test_a_cell_becomes_a_network_and_it_says_what_to_type_next(capsys, tmp_path):
+    out = tmp_path / "a run"
+    status, told, err = run(capsys, "train", "darts_v2", "digits", "--out", out, *TINY)
+    assert (status, err) == (0, "")
+    lines = told.splitlines()
+    assert lines[0].startswith("digits: scikit-learn's digits")
+    assert any("recipe quick: 2 epochs of 5 steps, batch 256, fp32 on cpu" in line for line in lines)
+    assert "epoch    2/2  train " in told
+    said = json.loads((out / "test.json").read_text(encoding="utf8"))
+    top1, top5 = (f"{100 * (1 - said[name]):.2f} %" for name in ("top1", "top5"))
+    assert f"test error: {top1}, top-5 {top5} on 359 images" in told
+    assert f"next: xnas export '{out}'" in told
+    assert xnas.load(out, "cpu").card.trained_on == "digits"
+
+
+def test_quiet_prints_nothing(capsys, tmp_path):
+    out = tmp_path / "run"
+    assert run(capsys, "train", "xnas", "digits", "--out", out, "--quiet", *TINY) == (0, "", "")
+    assert (out / "model.json").exists()
+
+
+def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monkeypatch, finished):
+    out = tmp_path / "run"
+
+    def interrupt(_, training):
+        if training.steps == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("xnas.cli.display.TrainingDisplay.after_step", interrupt)
+        status, _, err = run(capsys, "train", "xnas", "digits", "--out", out, *TINY)
+    assert status == 130
+    assert f"stopped after step 3; go on with: xnas train --resume {out}" in err
+    status, told, err = run(capsys, "train", "--resume", out)
+    assert (status, err) == (0, "")
+    assert "going on after step 3" in told
+    assert metrics(out) == metrics(finished)
+
+
+def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
+    flags = ["--cells", "3", "--epochs", "1", "--batch-size", "512", "--max-params", "5e4"]
+    status, told, _ = run(capsys, "train", "xnas", "--out", tmp_path / "run", "--device", "cpu", *flags)
+    assert status == 0
+    assert "channels, the most within the limits" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no cell to train; give a name of `xnas show --zoo`, a file or a run"),
+        (("xnass",), "no cell, file or run folder called 'xnass'; did you mean xnas"),
+        (("xnas", "nowhere"), "no dataset or folder called 'nowhere'"),
+        (
+            ("xnas", "digits", "--recipe", "xnas-150"),
+            "no recipe called 'xnas-150'; did you mean",
+        ),
+        (("xnas", "digits", "--batch-size", "5000"), "batch of 5000, but only 1438 training images"),
+        (("xnas", "digits", "--accumulate", "3"), "a batch of 128 cannot be cut into 3 equal parts"),
+        (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
+        (("xnas", "digits", "--max-params", "10"), "no network of 8 cells is within max-params 10"),
+        (("xnas", "digits", "--epochs", "many"), "--epochs"),
+        (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),
+        (("xnas", "digits", "--fold", "2"), "only freiburg has folds"),
+        (("--resume", "nowhere"), "no run to resume in nowhere: config.json is not there"),
+        (("--resume", "nowhere", "--epochs", "7"), "--resume goes on with the settings of the run"),
+        (("xnas", "--resume", "nowhere"), "--resume goes on with the settings of the run"),
+    ],
+)
+def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    status, told, err = run(capsys, "train", *arguments)
+    assert (status, told) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finished):
+    status, _, err = run(capsys, "train", "--resume", finished)
+    assert status == 2
+    assert "is finished; its network is in model.safetensors" in err
+    status, _, err = run(capsys, "train", "xnas", "digits", "--out", finished, *TINY)
+    assert status == 2
+    assert "is not empty; choose another --out" in err
+    damaged = tmp_path / "damaged"
+    (damaged / "checkpoints").mkdir(parents=True)
+    for name in ("config.json", "genotype.json"):
+        (damaged / name).write_bytes((finished / name).read_bytes())
+    (damaged / "checkpoints" / "last.pt").write_bytes(b"nothing")
+    status, _, err = run(capsys, "train", "--resume", damaged)
+    assert status == 2
+    assert "cannot read the checkpoint" in err
+    assert err.count("\n") == 1
+
+
+def test_a_loss_that_is_no_number_is_one_line_too(capsys, tmp_path):
+    flags = [*TINY, "--learning-rate", "1e9", "--gradient-clip", "0", "--quiet"]
+    status, told, err = run(capsys, "train", "xnas", "digits", "--out", tmp_path / "run", *flags)
+    assert (status, told) == (2, "")
+    assert "use a smaller learning rate" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "run" / "model.json").exists()
+    if (tmp_path / "run" / "checkpoints").exists():
+        assert all(tensor.isfinite().all() for tensor in checkpoint(tmp_path / "run")["model"].values())
+
+
+def test_help_lists_the_recipes(capsys):
+    status, out, _ = run(capsys, "train", "--help")
+    assert status == 0
+    for word in (*RECIPES, "--resume", "--max-params", "--max-macs", "--validation", "--accumulate"):
+        assert word in out, word

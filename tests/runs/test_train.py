@@ -1,0 +1,476 @@
+"""A whole training: what it writes, that it can be stopped and go on, when it sees test images."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+from datasets_made import make_image
+from safetensors.torch import load_file
+from searching import stripes
+from training import Listening, checkpoint, metrics, pictures, read, same, same_runs, tiny
+
+import xnas
+from xnas import ConfigError, DatasetError, RoundError
+from xnas.data import held_out, stream_seed
+from xnas.engine.evaluate import evaluate
+from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.interrupt import Interrupted
+from xnas.runs.model import load_model, read_card
+from xnas.runs.plain_batches import Preparation, plain_batches
+from xnas.runs.train import Silence, resume_training, train
+from xnas.runs.train_config import TrainConfig, resolve
+from xnas.space import count_macs, count_parameters, create_model, find_genotype
+
+EVERYTHING = {  # all that has a state of its own; rates by the epoch
+    "recipe": "xnas-1500",
+    "drop_path_rate": 0.3,
+    "auxiliary_weight": 0.4,
+    "average": 0.8,
+    "validation": 0.2,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("train") / "run"
+    display = Listening()
+    result = train(tiny(out=out, **EVERYTHING), pictures(), display=display)
+    return out, result, display
+
+
+def test_the_run_folder_holds_all_that_is_needed(finished):
+    out, result, _ = finished
+    assert {path.name for path in out.iterdir()} == {
+        "config.json",
+        "recipe.json",
+        "genotype.json",
+        "metrics.jsonl",
+        "test.json",
+        "model.json",
+        "model.safetensors",
+        "checkpoints",
+        "best",
+    }
+    lines = metrics(out)
+    assert [line["epoch"] for line in lines] == [1, 2, 3]
+    assert [line["steps"] for line in lines] == [4, 8, 12]
+    # One cycle an epoch, each from half the top of the one before; drop path rises by thirds of 0.3.
+    assert [line["learning_rate"] for line in lines] == pytest.approx([0.025, 0.0125, 0.00625])
+    assert [line["drop_path_rate"] for line in lines] == pytest.approx([0, 0.1, 0.2])
+    assert result.epochs[-1].cost.seconds_per_round > 0
+    assert read(out / "test.json")["top1"] == result.test.top1
+
+
+def test_settings_are_written_with_nothing_left_open(finished):
+    out, _, _ = finished
+    saved = read(out / "config.json")
+    assert (saved["kind"], saved["data"]) == ("train", None)
+    settings = saved["config"]
+    assert settings["cell"] == "xnas"
+    assert (settings["weight_decay"], settings["gradient_clip"]) == (3e-4, 5.0)
+    assert (settings["precision"], settings["backend"]) == ("fp32", "reference")
+    left_open = {name for name, value in settings.items() if value is None}
+    whole_images = {"data_dir", "resize", "use_val", "fold", "stream", "image_size"}
+    assert left_open == {"max_params", "max_macs"} | whole_images
+    recipe = read(out / "recipe.json")
+    assert (recipe["cycles"], recipe["momentum"], recipe["epochs"]) == (5, 0.9, 3)
+
+
+def test_the_model_answers_as_the_test_said(finished):
+    out, result, _ = finished
+    data = pictures()
+    classifier = xnas.load(out, "cpu")
+    labels = [data.classes.index(answer.label) for answer in classifier.predict(data.test_images)]
+    right = sum(a == b for a, b in zip(labels, data.test_labels.tolist(), strict=True))
+    assert right / len(labels) == result.test.top1
+    again = evaluate_run(out, data, EvaluateConfig(device="cpu", out=out.parent / "again")).evaluation
+    assert again.confusion == result.test.confusion
+    assert classifier.card.figures == {"test_accuracy": result.test.top1}
+    assert (classifier.card.recipe, classifier.card.centre) == ("xnas-1500", None)
+
+
+def test_what_was_chosen_is_said(finished):
+    _, result, display = finished
+    told = "\n".join(display.lines)
+    assert f"network: {result.parameters:,} parameters" in told
+    assert "3 cells of 2 channels" in told
+    assert "recipe xnas-1500: 3 epochs of 4 steps, batch 8, fp32 on cpu" in told
+    assert "estimate: " in told
+
+
+def test_the_average_is_what_is_kept_if_there_is_one_and_else_the_last_weights(finished, tmp_path):
+    out, _, _ = finished
+    model = load_file(out / "model.safetensors")
+    state = checkpoint(out)
+    assert "auxiliary_tower.classifier.weight" in state["average"]
+    assert not any(name.startswith("auxiliary") for name in model)
+    differ = [name for name in model if not torch.equal(model[name], state["model"][name])]
+    assert "classifier.weight" in differ
+    for name in state["average"].keys() & model.keys():
+        assert torch.equal(model[name], state["average"][name]), name
+
+    train(tiny(out=tmp_path / "plain", epochs=1), pictures())
+    same(load_file(tmp_path / "plain" / "model.safetensors"), checkpoint(tmp_path / "plain")["model"])
+
+
+def test_best_are_the_weights_that_did_best_on_the_images_held_back(tmp_path):
+    data = pictures(count=80)
+    out = tmp_path / "run"
+    train(tiny(out=out, validation=0.3, learning_rate=0.2), data)
+    answers = [line["valid_accuracy"] for line in metrics(out)]
+    assert checkpoint(out, "best")["epoch"] == 1 + answers.index(max(answers))
+    model, card = load_model(out / "best")
+    _, held = held_out(data.labels, share=0.3, seed=stream_seed(0, "validation"))
+    batches = plain_batches(
+        data.images[held], data.labels[held], Preparation(mean=card.mean, std=card.std)
+    )
+    assert evaluate(model, batches, data.classes).top1 == max(answers)
+
+
+def test_of_equally_good_epochs_the_first_is_best_and_the_last_weights_are_kept_too(
+    tmp_path, monkeypatch, finished
+):
+    scores, after = iter([0.2, 0.9, 0.9]), []
+
+    def score(prepared):
+        model = prepared.training.model
+        after.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+        return replace(finished[1].test, top1=next(scores))
+
+    monkeypatch.setattr("xnas.runs.train._validate", score)
+    train(tiny(out=tmp_path / "run", validation=0.2), pictures())
+    same(load_file(tmp_path / "run" / "best" / "model.safetensors"), after[1])
+    same(load_file(tmp_path / "run" / "model.safetensors"), after[2])
+
+
+class Guarded:
+    """Test images that nobody may touch before the last epoch is over, and then once."""
+
+    def __init__(self, images, may):
+        self.images, self.may, self.touched = images, may, 0
+
+    def to(self, device):
+        assert self.may(), "test images were touched in the middle of the training"
+        self.touched += 1
+        return self.images.to(device)
+
+    def __getattr__(self, name):
+        raise AssertionError(f"test images were touched: {name}")
+
+    def __len__(self):
+        raise AssertionError("test images were counted")
+
+    def __getitem__(self, index):
+        raise AssertionError("test images were read")
+
+
+@pytest.mark.parametrize("validation", [0.0, 0.2])
+def test_test_images_are_touched_once_and_after_the_last_epoch(tmp_path, validation):
+    seen = []
+
+    class Counting(Silence):
+        def after_epoch(self, record, _):
+            seen.append(record.epoch)
+
+    data = pictures()
+    guard = Guarded(data.test_images, lambda: seen == [1, 2])
+    object.__setattr__(data, "test_images", guard)
+    out = tmp_path / "run"
+    train(tiny(out=out, epochs=2, validation=validation), data, display=Counting())
+    assert guard.touched == 1
+    assert read(out / "test.json")["images"] == 20
+
+
+def test_without_test_images_there_are_no_figures(tmp_path):
+    result = train(tiny(out=tmp_path / "run", epochs=1), stripes(count=40))
+    assert result.test is None
+    assert read_card(tmp_path / "run")[0].figures == {}
+    assert not (tmp_path / "run" / "test.json").exists()
+
+
+def test_a_training_that_was_stopped_ends_like_one_that_was_not(tmp_path, finished):
+    whole, result, _ = finished
+    out = tmp_path / "parts"
+    torch.manual_seed(1)
+    with pytest.raises(Interrupted, match=r"stopped after step 2; go on with: xnas.resume_training"):
+        train(tiny(out=out, **EVERYTHING), pictures(), display=Listening(stop_after=2))
+    for seed, stop in enumerate((4, 7, 10), start=2):  # after an epoch, then inside two others
+        torch.manual_seed(seed)
+        with pytest.raises(Interrupted, match=f"stopped after step {stop}"):
+            resume_training(out, data=pictures(), display=Listening(stop_after=stop))
+    display = Listening()
+    again = resume_training(out, data=pictures(), display=display)
+    assert "going on after step 10" in display.lines
+    assert again.test == result.test
+    same_runs(whole, out)
+
+
+def test_a_stop_in_the_last_step_stops_nothing(tmp_path, finished):
+    whole, _, _ = finished
+    train(tiny(out=tmp_path / "run", **EVERYTHING), pictures(), display=Listening(stop_after=12))
+    same_runs(whole, tmp_path / "run")
+
+
+def test_a_run_without_a_checkpoint_begins_again(tmp_path, finished):
+    whole, _, _ = finished
+    out = tmp_path / "killed"
+    out.mkdir()
+    for name in ("config.json", "genotype.json"):
+        shutil.copy(whole / name, out)
+    (out / "metrics.jsonl").write_text('{"half": "a line', encoding="utf8")
+    resume_training(out, data=pictures())
+    same_runs(whole, out)
+
+
+def test_a_run_that_was_killed_while_it_tested_only_tests_again(tmp_path, finished):
+    whole, result, _ = finished
+    out = tmp_path / "killed"
+    shutil.copytree(whole, out)
+    (out / "model.json").unlink()
+    steps = []
+
+    class Counting(Silence):
+        def after_step(self, training):
+            steps.append(training.steps)
+
+    assert resume_training(out, data=pictures(), display=Counting()).test == result.test
+    assert steps == []
+    same_runs(whole, out)
+
+
+def test_a_training_neither_reads_nor_moves_everybodys_generator(tmp_path):
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        out = tmp_path / str(seed)
+        train(tiny(out=out, epochs=2, drop_path_rate=0.5), pictures())
+        assert torch.equal(torch.get_rng_state(), before)
+        found.append(out)
+    same_runs(*found)
+
+
+def test_another_seed_is_another_training(tmp_path, finished):
+    whole, _, _ = finished
+    train(tiny(out=tmp_path / "run", **EVERYTHING, seed=1), pictures())
+    assert metrics(tmp_path / "run") != metrics(whole)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    out = tmp_path_factory.mktemp("stopped") / "run"
+    with pytest.raises(Interrupted):
+        train(tiny(out=out), pictures(), display=Listening(stop_after=7))
+    return out
+
+
+def _edit(folder, change):
+    saved = read(folder / "config.json")
+    change(saved)
+    (folder / "config.json").write_text(json.dumps(saved), encoding="utf8")
+
+
+def _damage(folder, change):
+    state = checkpoint(folder)
+    torch.save(change(state), folder / "checkpoints" / "last.pt")
+
+
+def _without(key):
+    return lambda p: _damage(p, lambda s: {k: v for k, v in s.items() if k != key})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda p: (p / "config.json").write_text("[]"), "is damaged: it holds no settings"),
+        (lambda p: (p / "config.json").unlink(), r"no run to resume in .*: config.json is not there"),
+        (lambda p: _edit(p, lambda c: c.update(kind="search")), "holds a search, not a train"),
+        (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
+        (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
+        (lambda p: (p / "metrics.jsonl").write_text(""), "is shorter than when its checkpoint"),
+        (lambda p: (p / "checkpoints" / "last.pt").write_bytes(b"x"), "cannot read the checkpoint"),
+        (_without("tally"), r"the checkpoint does not fit this training \(KeyError\)"),
+        (_without("metrics_length"), r"the checkpoint does not fit this training \(KeyError\)"),
+        (_without("format"), "the checkpoint is None of version 1, this xnas reads xnas-train-check"),
+        (lambda p: _damage(p, lambda s: s | {"version": 9}), "of version 9, this xnas reads"),
+        (lambda p: _damage(p, lambda s: s | {"model": {}}), r"does not fit this training \(RuntimeErr"),
+        (lambda p: _damage(p, lambda _: [1]), "the checkpoint holds no training; delete it"),
+    ],
+)
+def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped):
+    copy = tmp_path / "copy"
+    shutil.copytree(stopped, copy)
+    spoil(copy)
+    with pytest.raises(ConfigError, match=words) as caught:
+        resume_training(copy, data=pictures())
+    assert "\n" not in str(caught.value)
+
+
+def test_finished_and_foreign_folders_are_left_alone(tmp_path, finished, stopped):
+    out, _, _ = finished
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    with pytest.raises(ConfigError, match="is finished; its network is in model"):
+        resume_training(out, data=pictures())
+    with pytest.raises(ConfigError, match="is not empty; choose another --out, or go on with --resume"):
+        train(tiny(out=out), pictures())
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    with pytest.raises(ConfigError, match="was given its images in memory; go on with"):
+        resume_training(stopped)
+    other = replace(pictures(), images=pictures().images.flip(0), mean=(), std=())
+    with pytest.raises(ConfigError, match=r"are not those that the training in .* began with"):
+        resume_training(stopped, data=other)
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="is a file; choose a folder with --out"):
+        train(tiny(out=tmp_path / "file"), pictures())
+
+
+@pytest.mark.parametrize("stop", [None, 7])
+def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_stays(tmp_path, stop):
+    """Also where Ctrl-C comes right after: what is broken is not saved."""
+    out = tmp_path / "run"
+    spoiler = Listening(spoil_after=7, stop_after=stop)
+    words = r"in epoch 2; use a smaller learning rate.*; what was good before it is kept in .*last\.pt$"
+    with pytest.raises(RoundError, match=words):
+        train(tiny(out=out), pictures(), display=spoiler)
+    state = checkpoint(out)
+    assert state["epoch"] == 1
+    assert all(tensor.isfinite().all() for tensor in state["model"].values())
+    assert len(metrics(out)) == 1
+    resume_training(out, data=pictures())
+    train(tiny(out=tmp_path / "whole"), pictures())
+    same_runs(tmp_path / "whole", out)
+
+
+def test_weights_that_break_in_the_last_step_of_an_epoch_are_noticed(tmp_path):
+    with pytest.raises(RoundError, match=r"weights are no longer finite numbers in epoch 1; .* nothing"):
+        train(tiny(out=tmp_path / "run"), pictures(), display=Listening(spoil_after=5))
+
+
+def test_a_rate_that_is_far_too_high_is_told(tmp_path):
+    with pytest.raises(RoundError, match=r"in epoch [12]; use a smaller learning rate"):
+        train(tiny(out=tmp_path / "run", learning_rate=1e9, gradient_clip=0.0, epochs=2), pictures())
+
+
+def limited(shape=(3, 32, 32), **settings):
+    config = TrainConfig(**settings)
+    _, recipe, notes = resolve(
+        config,
+        find_genotype(config.cell),
+        dataset="x",
+        examples=1000,
+        classes=10,
+        shape=shape,
+        device=torch.device("cpu"),
+    )
+    return recipe.channels, notes
+
+
+def costs(channels, shape=(3, 16, 16)):
+    with torch.device("meta"):
+        model = create_model("xnas", channels=channels, cells=3, num_classes=10)
+    return count_parameters(model), count_macs(model, shape)
+
+
+def test_limits_pick_the_most_even_channels_within_them():
+    every = {channels: costs(channels) for channels in range(2, 13, 2)}
+    for limit in (every[6][0], every[6][0] - 1, every[10][0] + 5):
+        best = max(c for c, (parameters, _) in every.items() if parameters <= limit)
+        channels, notes = limited((3, 16, 16), cells=3, max_params=limit)
+        assert channels == best
+        assert notes[-1] == f"{best} channels, the most within the limits"
+    best = max(c for c, (_, macs) in every.items() if macs < every[10][1])
+    assert limited((3, 16, 16), cells=3, cell="xnas_small", max_macs=every[10][1] - 1)[0] == best
+    both = limited((3, 16, 16), cells=3, max_params=every[10][0], max_macs=every[8][1])
+    assert both[0] == 8
+
+
+def test_limits_go_before_the_channels_of_a_preset():
+    """XNAS-Small has 36 channels and 3,793,438 parameters (Table 1's 3.7 M)."""
+    assert limited(cell="xnas_small", max_params=3_793_437)[0] == 34
+
+
+def test_limits_that_no_network_keeps_are_named():
+    with pytest.raises(ConfigError, match=r"no network of 20 cells is within max-params 100\.?0? and"):
+        limited(cell="xnas_small", max_params=100.0)
+    with pytest.raises(ConfigError, match="give channels, or max-params and max-macs to pick them"):
+        TrainConfig(channels=4, max_macs=1e6)
+
+
+def test_a_batch_in_parts_is_told(tmp_path):
+    display = Listening()
+    train(tiny(out=tmp_path / "run", accumulate=4, epochs=1), pictures(), display=display)
+    told = "a batch is computed in 4 parts; batch statistics are those of the parts"
+    assert told in display.lines
+
+
+def _small(folder, side=4):
+    for number in range(16):
+        make_image(
+            folder / f"class {number % 2}" / f"{number}.png", (9 * number, 5, 0), size=(side, side)
+        )
+
+
+def _other_classes(folder):
+    for part, names in (("train", ("cats", "dogs")), ("test", ("cats", "owls"))):
+        for name in names:
+            for number in range(8):
+                make_image(folder / part / name / f"{number}.png", (number, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"batch_size": 64}, "batch of 64, but only 40 training images; use a smaller --batch-size"),
+        ({"accumulate": 3}, "a batch of 8 cannot be cut into 3 equal parts; use a --batch-size that"),
+        ({"accumulate": 8}, "a batch of 8 in 8 parts leaves 1 image a part, .* use fewer parts"),
+        ({"recipe": "imagenet-250"}, "images of 7 x 7 pixels are too small .* they need 32 a side"),
+        ({"network": "imagenet"}, "images of 8 x 8 pixels are too small .* they need 32 a side"),
+        ({"image_size": 16}, "image-size is 16, but the images that were given are 8 x 8; give them"),
+        ({"resize": "pad"}, "resize is pad, but the images that were given came by crop"),
+        ({"backend": "fused"}, "backend fused needs a GPU; use --backend reference or auto"),
+        ({"cell": "xnass"}, "no cell, file or run folder called 'xnass'; did you mean xnas"),
+        ({"device": "toaster"}, "no such device: 'toaster'"),
+    ],
+)
+def test_what_cannot_be_trained_is_told_before_anything_is_written(tmp_path, settings, words):
+    with pytest.raises(ConfigError, match=words) as caught:
+        train(tiny(out=tmp_path / "run", **settings), pictures())
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (_small, r"is 4 x 4 pixels; images need at least 8 a side.*--image-size"),
+        (_other_classes, r"owls"),
+    ],
+)
+def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(tmp_path, make, words):
+    make(tmp_path / "data")
+    with pytest.raises(DatasetError, match=words):
+        train(tiny(out=tmp_path / "run"), str(tmp_path / "data"))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"batch_size": 1}, "batch-size must be at least 2, got 1"),
+        ({"image_size": 7}, "image-size must be at least 8, got 7"),
+        ({"cells": 2}, "cells must be at least 3, got 2"),
+        ({"accumulate": 0}, "accumulate must be at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning-rate must be a positive number, got 0.0"),
+        ({"gradient_clip": -1.0}, "gradient-clip must be 0 or more, got -1.0"),
+        ({"average": 1.0}, r"average must lie in \[0, 1\), got 1.0"),
+        ({"validation": 1.0}, r"validation must lie in \[0, 1\), got 1.0"),
+        ({"auto_augment": "moon"}, "auto-augment must be none, cifar10, svhn, imagenet or None"),
+        ({"epochs": True}, "epochs must be a whole number or None, got True"),
+    ],
+)
+def test_settings_out_of_range_are_named(arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        TrainConfig(**arguments)
