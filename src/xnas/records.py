@@ -374,6 +374,21 @@ class EpochCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What a benchmark knows of the cell that a search would give now. The search does not see it."""
+
+    arch: str
+    test_200: float
+    """Test accuracy in percent after 200 epochs of training."""
+    test_12: float
+    rank: int
+    """Place among all cells, from 1."""
+    arch_with_none: str | None
+    """The cell if `none` could be chosen, in spaces that have it."""
+    test_200_with_none: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchEpoch:
     """One epoch of a search."""
 
@@ -403,6 +418,7 @@ class SearchEpoch:
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
+    truth: Truth | None = None
     cost: EpochCost
 
     @classmethod
@@ -411,6 +427,7 @@ class SearchEpoch:
         nested = {
             "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
             "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
+            "truth": None if saved.get("truth") is None else Truth(**saved["truth"]),
             "cost": EpochCost(**saved["cost"]),
         }
         return cls(**{**saved, **nested})

@@ -130,7 +130,7 @@ def test_the_gap_measures_mixture_experts_and_cell_and_touches_nothing():
         assert torch.equal(value, before[name]), name
     with untouched_buffers(search.supernet):
         assert gap.mixture == accuracy(search, search.supernet.spread())
-    experts, cell = chosen_mixtures(search, search.supernet)
+    experts, cell = chosen_mixtures(search, search.supernet.space)
     for kind, u in experts.items():
         assert torch.equal(u.sum(-1), torch.ones(14))
         kept = cell[kind].sum(-1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
+import numpy as np
 import pytest
 import torch
 from oracles.authors_network import NORMAL, Plan, logits, make_state
@@ -252,3 +253,22 @@ def test_a_cell_that_joins_its_inputs_cannot_have_their_weights():
     joined = replace(zoo_cell("xnas").genotype, reduction=reduction)
     with pytest.raises(ConfigError, match="the reduction cell joins its inputs 0"):
         to_authors_layout(network(cell=joined))
+
+
+def test_a_best_accuracy_beside_the_weights_is_no_code(saved):
+    state = make_state(CIFAR)
+    path = saved({"state_dict": state, "best_acc1": np.float64(97.5), "epoch": np.int64(3)})
+    load_authors_weights(path, network())
+
+
+def test_tensors_of_another_shape_are_named(saved):
+    state = make_state(CIFAR)
+    path = saved(state | {"stem.0.weight": torch.ones(12)})
+    with pytest.raises(ConfigError, match=r"stem.0.weight is \(12,\) in "):
+        load_authors_weights(path, network())
+    with pytest.raises(
+        ConfigError, match="with in_chans=3, the given one has in_chans=1; build it with"
+    ):
+        load_authors_weights(saved(state), network(in_chans=1))
+    with pytest.raises(ConfigError, match="fit networks of create_model, not Linear"):
+        load_authors_weights(saved(state), torch.nn.Linear(2, 2))

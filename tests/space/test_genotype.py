@@ -185,8 +185,8 @@ FAULTS = {
     "a version that is true": (written(version=True), "version of the genotype is True"),
     "a version that is a fraction": (written(version=1.0), r"version of the genotype is 1\.0"),
     "another space": (
-        written(space="nasbench201"),
-        "search space 'nasbench201', which is not known here; known are darts",
+        written(space="atlantis"),
+        "search space 'atlantis', which is not known here; known are darts",
     ),
     "a space that is a number": (
         written(space=3),
@@ -555,5 +555,5 @@ class TestSpaces:
         genotype = Genotype("mine", small, small)
         assert Genotype.from_json(genotype.to_json()) == genotype
         assert cell_depth(genotype) == 0.5
-        with pytest.raises(ConfigError, match="no search space called 'yours'; there are: darts, mine"):
+        with pytest.raises(ConfigError, match=r"no search space called 'yours'; there are: .*mine"):
             SPACES["yours"]

@@ -119,8 +119,9 @@ class TestCounts:
     def test_any_model_can_be_counted(self):
         model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, groups=2), nn.Flatten(), nn.Linear(64, 5))
         assert count_macs(model, (2, 4, 4)) == 16 * 9 * 4 + 64 * 5
-        with pytest.raises(ConfigError, match=r"an image is \(channels, height, width\), got \(3, 32\)"):
-            count_macs(model, (3, 32))
+        for shape in ((3, 32), "abc", None, (3.0, 32, 32)):
+            with pytest.raises(ConfigError, match=r"an image is \(channels, height, width\), got "):
+                count_macs(model, shape)
 
 
 class TestShapes:
@@ -293,8 +294,47 @@ class TestClassifier:
         model.reset_classifier(0)
         assert model(torch.randn(2, 3, 8, 8)).shape == (2, model.num_features)
 
+    def test_it_keeps_kind_and_tower_in_step(self):
+        model = small(auxiliary=True).double()
+        model.reset_classifier(4)
+        logits, extra = model.forward_with_auxiliary(torch.randn(2, 3, 8, 8, dtype=torch.float64))
+        assert logits.shape == extra.shape == (2, 4)
+        with pytest.raises(ConfigError, match="num_classes must be at least 0, got -1"):
+            model.reset_classifier(-1)
+
 
 class TestBadInput:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"channels": "8"}, "channels must be a whole number, got '8'"),
+            ({"cells": 3.0}, r"cells must be a whole number, got 3\.0"),
+            ({"auxiliary": "no"}, "auxiliary must be True or False, got 'no'"),
+            ({"squeeze_excitation": "no"}, "squeeze_excitation must be True or False"),
+        ],
+    )
+    def test_settings_of_another_kind_are_named(self, options, words):
+        with pytest.raises(ConfigError, match=words):
+            create_model("xnas", **options)
+
+    def test_presets_are_presets_as_paths_and_for_cifar_alone(self):
+        with torch.device("meta"):
+            assert count_parameters(create_model(Path("xnas_large"))) == 7_174_760
+            assert count_parameters(create_model("xnas_small", network="imagenet")) == 5_258_564
+        with pytest.raises(ConfigError, match="'xnas_smal'; did you mean xnas_small"):
+            create_model("xnas_smal")
+
+    def test_names_that_no_file_can_have_are_one_line(self):
+        with pytest.raises(
+            GenotypeError, match=r"cannot read 'xxx.*: File name too long; give another"
+        ) as e:
+            create_model("x" * 5000)
+        assert len(str(e.value)) < 200
+        with pytest.raises(ConfigError, match="no cell was named"):
+            create_model("")
+        with pytest.raises(ConfigError, match="a cell is a name, a Genotype or a path, got None"):
+            create_model(None)
+
     def test_unknown_names_offer_the_nearest(self):
         with pytest.raises(ConfigError, match=r"'darts_v3'; did you mean darts_v\d or darts_v\d"):
             create_model("darts_v3")

@@ -134,7 +134,7 @@ def epoch_line(record: SearchEpoch, epochs: int) -> str:
         f"train {record.train_loss:.3f} {100 * record.train_accuracy:5.1f} %  "
         f"valid {record.valid_loss:.3f} {100 * record.valid_accuracy:5.1f} %  "
         f"experts {sum(record.experts_alive.values())}{gone}  "
-        f"entropy {record.entropy['normal']:.3f} / {record.entropy['reduction']:.3f}  "
+        f"entropy {' / '.join(f'{h:.3f}' for h in record.entropy.values())}  "
         f"skips {100 * record.skip_share['normal']:.0f} %  "
         f"{1000 * record.cost.seconds_per_round:.0f} ms/round"
     )
@@ -144,4 +144,6 @@ def epoch_line(record: SearchEpoch, epochs: int) -> str:
             f"  gap: mixture {100 * g.mixture:.1f}, experts {100 * g.experts:.1f}, "
             f"cell {100 * g.cell:.1f} %"
         )
+    if record.truth is not None:
+        line += f"  true accuracy {record.truth.test_200:.2f} %"
     return line

@@ -14,8 +14,19 @@ from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
 from xnas.runs.cell_depths import mean_random_depth
 from xnas.runs.network_sizes import CIFAR, IMAGENET, PIXELS, Shape, macs, parameters, shape_of
-from xnas.space import PRESETS, Genotype, cell_depth, find_genotype, list_cells, zoo_cell
-from xnas.space.zoo import PaperRow, ZooCell, genotype_file
+from xnas.space import (
+    PRESETS,
+    SPACES,
+    Genotype,
+    cell_depth,
+    count_macs,
+    count_parameters,
+    find_genotype,
+    list_cells,
+    zoo_cell,
+)
+from xnas.space.benchmark_network import CELLS, CHANNELS, meta_network
+from xnas.space.zoo import PaperRow, ZooCell, genotype_file, is_arch
 
 
 def show(
@@ -30,8 +41,8 @@ def show(
     Parameters
     ----------
     cell
-        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype as JSON, or the run
-        folder of a search.
+        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype as JSON, a string of
+        NAS-Bench-201, or the run folder of a search.
     zoo
         List all published cells instead.
     svg
@@ -48,9 +59,12 @@ def show(
         return
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = find_genotype(published or cell)
-    where = cell if published else genotype_file(cell)
+    where = cell if published or is_arch(cell) else genotype_file(cell)
     print(f"{where}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
-    print(size_lines(published or genotype, CIFAR.at(PRESETS.get(cell, CIFAR.channels))))
+    if SPACES[genotype.space].as_string:
+        print(benchmark_size_lines(genotype))
+    else:
+        print(size_lines(published or genotype, CIFAR.at(PRESETS.get(cell, CIFAR.channels))))
     if published:
         print(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
@@ -59,7 +73,9 @@ def show(
 
 
 def show_genotype(genotype: Genotype) -> str:
-    """Both cells and the depth, for the terminal."""
+    """Both cells and the depth, for the terminal; or the one cell and its string."""
+    if SPACES[genotype.space].as_string:
+        return f"{genotype_lines(genotype)}\n\n{genotype.arch}"
     nodes = len(genotype.normal.nodes)
     return (
         f"{genotype_lines(genotype)}\n\n"
@@ -77,6 +93,16 @@ def size_lines(cell: str | Genotype, cifar: Shape) -> str:
     ]
     header = ("network", "channels", "stem", "squeeze-excitation", "pixels", "parameters", "MACs")
     return aligned_table(header, rows)
+
+
+def benchmark_size_lines(genotype: Genotype) -> str:
+    """What the network of NAS-Bench-201 counts on CIFAR-10, for the terminal."""
+    model, side = meta_network(genotype), PIXELS["cifar"]
+    counts = f"{count_parameters(model):,}", f"{count_macs(model, (3, side, side)):,}"
+    header = ("network", "channels", "cells a stage", "pixels", "parameters", "MACs")
+    return aligned_table(
+        header, [(genotype.space, str(CHANNELS), str(CELLS), f"{side} x {side}", *counts)]
+    )
 
 
 def source_lines(cell: ZooCell) -> str:

@@ -22,7 +22,7 @@ def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | N
     search.method.check()
     train, valid = search.tally.train.tolist(), search.tally.valid.tolist()
     _require_finite(search, train[0], valid[0])
-    rates = {"learning_rate": search.learning_rate(), "skip_dropout": search.skip_dropout()}
+    learning_rate, skip_dropout = search.learning_rate(), search.skip_dropout()
     rewards, by_stage = _rewards(search)
     deleted = delete_wiped(search)
     search.epoch, search.round_in_epoch = search.epoch + 1, 0
@@ -31,7 +31,8 @@ def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | N
     return SearchEpoch(
         epoch=search.epoch,
         rounds=search.rounds,
-        **rates,
+        learning_rate=learning_rate,
+        skip_dropout=skip_dropout,
         train_loss=train[0] / train[2],
         train_accuracy=train[1] / train[2],
         valid_loss=valid[0] / valid[2],

@@ -15,8 +15,7 @@ from torch.nn.functional import one_hot
 
 from xnas.engine.search import Search
 from xnas.records import Gap
-from xnas.space import explain
-from xnas.space.supernet import Supernet
+from xnas.space import SearchSpace, explain
 
 EVALUATION_BATCHES = 20
 """At most so many batches: enough to see a gap, few enough to be measured often."""
@@ -24,12 +23,12 @@ EVALUATION_BATCHES = 20
 
 def discretization_gap(search: Search) -> Gap | None:
     """The three accuracies now, or None for a supernet of no registered space."""
-    supernet = search.supernet
-    if not isinstance(supernet, Supernet):
+    supernet, space = search.replicated, getattr(search.supernet, "space", None)
+    if supernet is None or space is None:
         return None
-    experts, cell = chosen_mixtures(search, supernet)
+    experts, cell = chosen_mixtures(search, space)
     spread = {kind: len(copies) for kind, copies in supernet.spread().items()}
-    with untouched_buffers(supernet):
+    with untouched_buffers(search.supernet):
         return Gap(
             mixture=accuracy(search, supernet.spread()),
             experts=accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in experts.items()}),
@@ -37,15 +36,10 @@ def discretization_gap(search: Search) -> Gap | None:
         )
 
 
-def chosen_mixtures(search: Search, supernet: Supernet) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def chosen_mixtures(search: Search, space: SearchSpace) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """One-hot mixtures of the strongest experts, on all edges and on those that the cell keeps."""
-    method, space = search.method, supernet.space
-    choices = explain(
-        {kind: method.strengths(m) for kind, m in search.mixtures.items()},
-        {kind: method.alive(m) for kind, m in search.mixtures.items()},
-        space,
-        {kind: method.cumulative_rewards(m) for kind, m in search.mixtures.items()},
-    )
+    strengths, alive, sums = search.standing()
+    choices = explain(strengths, alive, space, sums)
     experts: dict[str, Tensor] = {}
     cell: dict[str, Tensor] = {}
     for kind, mixture in search.mixtures.items():

@@ -155,6 +155,15 @@ class Search:
         fall = (1 + math.cos(math.pi * self.epoch / s.epochs)) / 2
         return s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * fall
 
+    def standing(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
+        """Strengths, who is alive and summed rewards of every mixture: what a cell is chosen by."""
+        method = self.method
+        return (
+            {kind: method.strengths(m) for kind, m in self.mixtures.items()},
+            {kind: method.alive(m) for kind, m in self.mixtures.items()},
+            {kind: method.cumulative_rewards(m) for kind, m in self.mixtures.items()},
+        )
+
     def skip_dropout(self) -> float:
         """Probability of dropping an identity in the present epoch."""
         first, last = self.settings.skip_dropout

@@ -87,7 +87,8 @@ class AuxiliaryTower(nn.Module):
             *([nn.BatchNorm2d(768)] if last_norm else []),
             nn.ReLU(),
         )
-        self.classifier = nn.Linear(768, num_classes)
+        self.features = 768
+        self.classifier: nn.Module = nn.Linear(768, num_classes)
 
     @classmethod
     def for_cifar(cls, channels: int, num_classes: int) -> AuxiliaryTower:

@@ -58,7 +58,9 @@ def draw_cell(cell: CellLike, title: str) -> Figure:
 
 @house_style()
 def draw_genotype(genotype: GenotypeLike) -> Figure:
-    """Both cells side by side (fig. 9)."""
+    """Both cells side by side (fig. 9), or the one there is."""
+    if genotype.reduction is None:
+        return _draw([("cell", genotype.normal)], inputs=1)
     return _draw([("normal cell", genotype.normal), ("reduction cell", genotype.reduction)])
 
 
@@ -93,9 +95,9 @@ class _Arc:
         return len(self.operation) * LETTER + LABEL_PAD, LABEL_HEIGHT
 
 
-def _draw(cells: Sequence[tuple[str, CellLike]]) -> Figure:
-    arcs = [_arcs(cell) for _, cell in cells]
-    widths = [2 * MARGIN + PITCH * (len(cell.nodes) + 1) + OUTPUT_GAP for _, cell in cells]
+def _draw(cells: Sequence[tuple[str, CellLike]], inputs: int = len(INPUTS)) -> Figure:
+    arcs = [_arcs(cell, inputs) for _, cell in cells]
+    widths = [2 * MARGIN + PITCH * (len(cell.nodes) + inputs - 1) + OUTPUT_GAP for _, cell in cells]
     top = max(y for group in arcs for arc in group for _, y in arc.points) + TITLE_ROOM
     figure = Figure(figsize=(sum(widths), top - BOTTOM), facecolor="white")
     for index, ((title, cell), group) in enumerate(zip(cells, arcs, strict=True)):
@@ -104,9 +106,9 @@ def _draw(cells: Sequence[tuple[str, CellLike]]) -> Figure:
         axes.set(xlim=(0, widths[index]), ylim=(BOTTOM, top))
         axes.set_axis_off()
         axes.text(0.25, top - 0.2, title, weight="bold", ha="left", va="center")
-        _draw_output(axes, cell)
+        _draw_output(axes, cell, inputs)
         _draw_arcs(axes, group)
-        _draw_states(axes, len(cell.nodes))
+        _draw_states(axes, len(cell.nodes), inputs)
     return figure
 
 
@@ -114,9 +116,9 @@ def _x(state: int) -> float:
     return MARGIN + PITCH * state
 
 
-def _arcs(cell: CellLike) -> list[_Arc]:
+def _arcs(cell: CellLike, inputs: int) -> list[_Arc]:
     arcs = []
-    for node, edges in numbered_nodes(cell):
+    for node, edges in numbered_nodes(cell, inputs):
         for index, edge in enumerate(edges):
             twins = sum(other.source == edge.source for other in edges[:index])
             arcs.append(_arc(edge.operation, edge.source, node, twins))
@@ -198,20 +200,20 @@ def _draw_arcs(axes: Axes, arcs: Sequence[_Arc]) -> None:
         )
 
 
-def _draw_states(axes: Axes, nodes: int) -> None:
-    for state in range(len(INPUTS) + nodes):
-        given = state < len(INPUTS)
+def _draw_states(axes: Axes, nodes: int, inputs: int) -> None:
+    for state in range(inputs + nodes):
+        given = state < inputs
         fill = STATE_COLOUR if given else "white"
         disc = Circle((_x(state), 0), RADIUS, facecolor=fill, edgecolor=STATE_COLOUR, zorder=4)
         axes.add_patch(disc)
-        name = INPUT_SYMBOLS[state] if given else f"{state}"
+        name = INPUT_SYMBOLS[state - inputs] if given else f"{state}"
         written = axes.text(_x(state), 0, name, ha="center", va="center_baseline", zorder=5)
         written.set(color="white" if given else INK, size=10 if given else 9, math_fontfamily="cm")
 
 
-def _draw_output(axes: Axes, cell: CellLike) -> None:
+def _draw_output(axes: Axes, cell: CellLike, inputs: int) -> None:
     """Draw a line from every joined state, below the row, to the output."""
-    end = (_x(len(cell.nodes) + 1) + OUTPUT_GAP, JOIN_Y)
+    end = (_x(len(cell.nodes) + inputs - 1) + OUTPUT_GAP, JOIN_Y)
     for state in cell.concat:
         x = _x(state)
         bend = [(x, -RADIUS), (x, JOIN_Y + TURN), (x, JOIN_Y), (x + TURN, JOIN_Y), end]

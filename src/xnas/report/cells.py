@@ -19,6 +19,8 @@ from itertools import zip_longest
 from typing import Protocol
 
 INPUTS = ("the cell before the previous", "the previous cell")
+ONE_INPUT = ("the previous cell",)
+"""Of cells in a network with one kind of them, NAS-Bench-201's."""
 RAIL_PITCH = 3
 TERMINAL_WIDTH = 100
 
@@ -55,12 +57,14 @@ class GenotypeLike(Protocol):
         """The cell that keeps the size of an image."""
 
     @property
-    def reduction(self) -> CellLike:
-        """The cell that halves it."""
+    def reduction(self) -> CellLike | None:
+        """The cell that halves it, if there is one."""
 
 
 def genotype_lines(genotype: GenotypeLike) -> str:
     """Both cells for the terminal, side by side where they fit."""
+    if genotype.reduction is None:
+        return cell_lines(genotype.normal, "cell", ONE_INPUT)
     left = cell_lines(genotype.normal, "normal cell").split("\n")
     right = cell_lines(genotype.reduction, "reduction cell").split("\n")
     width = max(map(len, left)) + 4
@@ -70,12 +74,12 @@ def genotype_lines(genotype: GenotypeLike) -> str:
     return "\n".join((one.ljust(width) + other).rstrip() for one, other in rows)
 
 
-def cell_lines(cell: CellLike, title: str) -> str:
+def cell_lines(cell: CellLike, title: str, inputs: Sequence[str] = INPUTS) -> str:
     """One cell for the terminal, as rails and the edges between them."""
-    states = len(INPUTS) + len(cell.nodes)
-    last_use = {edge.source: node for node, edges in numbered_nodes(cell) for edge in edges}
+    states, nodes = len(inputs) + len(cell.nodes), numbered_nodes(cell, len(inputs))
+    last_use = {edge.source: node for node, edges in nodes for edge in edges}
     last_use |= dict.fromkeys(cell.concat, states)
-    labels = [f"{edge.operation}({edge.source})" for _, edges in numbered_nodes(cell) for edge in edges]
+    labels = [f"{edge.operation}({edge.source})" for _, edges in nodes for edge in edges]
     wide = max(map(len, labels), default=0)
 
     def rails(before: int, living: set[int]) -> list[str]:
@@ -85,11 +89,11 @@ def cell_lines(cell: CellLike, title: str) -> str:
         return line
 
     lines = [title]
-    for state, name in enumerate(INPUTS):
+    for state, name in enumerate(inputs):
         unused = "" if state in last_use else ", not used"
         above = set(range(state)) & set(last_use)
         lines.append("".join(rails(state, above)) + f"{state}  {name}{unused}")
-    for node, edges in numbered_nodes(cell):
+    for node, edges in nodes:
         later = {state for state in range(node) if last_use.get(state, 0) > node}
         ordered = sorted(edges, key=lambda edge: edge.source)
         for index, edge in enumerate(ordered):
@@ -107,6 +111,6 @@ def cell_lines(cell: CellLike, title: str) -> str:
     return "\n".join([*lines, "".join(joined) + "▸ output"])
 
 
-def numbered_nodes(cell: CellLike) -> list[tuple[int, Sequence[EdgeLike]]]:
+def numbered_nodes(cell: CellLike, inputs: int) -> list[tuple[int, Sequence[EdgeLike]]]:
     """Nodes by their numbers, which go on from the inputs."""
-    return list(enumerate(cell.nodes, start=len(INPUTS)))
+    return list(enumerate(cell.nodes, start=inputs))

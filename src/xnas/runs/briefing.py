@@ -10,7 +10,7 @@ from xnas.methods import experts_learning_rates
 from xnas.optim import ExpertsOptimizer
 from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare import Prepared
-from xnas.runs.search_config import FEW_IMAGES
+from xnas.runs.search_config import FEW_IMAGES, none_by_default
 
 
 def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[str]:
@@ -53,6 +53,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
             "skip-dropout": (config.skip_dropout, "0"),
             "experts-lr": (str(config.experts_lr), "paper"),
             "auto-augment": (str(config.auto_augment), "True"),
+            "include-none": (str(config.include_none), str(none_by_default(config))),
         }
         changed = [f"{name} {value}" for name, (value, papers) in guards.items() if value != papers]
         if changed:

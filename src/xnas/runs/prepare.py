@@ -17,7 +17,9 @@ from xnas.methods import METHODS, Game
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout, pick_device, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES
+from xnas.space.benchmark_supernet import BenchmarkSupernet
 from xnas.space.supernet import Supernet
+from xnas.space.supernets import build_supernet as build
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +83,17 @@ def prepare(config: SearchConfig, images: Images) -> Prepared:
     return Prepared(engine, config, game, notes)
 
 
-def build_supernet(config: SearchConfig, images: Images) -> Supernet:
+def build_supernet(config: SearchConfig, images: Images) -> Supernet | BenchmarkSupernet:
     """The supernet of a resolved configuration, with weights from the seed's own stream."""
     space = SPACES[config.space]
+    assert config.cells is not None  # noqa: S101 - resolved
+    assert config.channels is not None  # noqa: S101 - resolved
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(config.seed, "weights"))
-        return Supernet(
+        return build(
             space.with_none() if config.include_none else space,
             num_classes=len(images.classes),
             in_chans=images.channels,
-            cells=config.cells or 8,
-            channels=config.channels or 16,
+            cells=config.cells,
+            channels=config.channels,
         )

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import torch
 
+from xnas.benchmarks import TabularBenchmark
 from xnas.data import DATASETS, Images, load_data
 from xnas.engine import (
     Search,
@@ -36,7 +37,9 @@ from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig, pick_device
 from xnas.runs.tensorboard import Curves
-from xnas.space import Genotype, discretize, explain
+from xnas.runs.truth import load_truth, space_of, truth_of
+from xnas.space import discretize, explain
+from xnas.space.discretize import strongest_cell
 
 PROBE_ROUNDS = 5
 OUTLOOK_ROUNDS = 20
@@ -78,14 +81,16 @@ def search(
     config: SearchConfig, data: str | Images = "digits", *, display: Display | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
+    truth = load_truth(config.truth)
     images = _load(config, data) if isinstance(data, str) else data
     prepared = prepare(config, images)
     given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
-    resolved = replace(prepared.config, out=folder.path)
+    whole = None if config.truth is None else config.truth.resolve()
+    resolved = replace(prepared.config, out=folder.path, truth=whole)
     with folder.locked():
         folder.write_config("search", images.fingerprint(), resolved)
-        return _run(folder, prepared, images, display or Silence())
+        return _run(folder, prepared, images, display or Silence(), truth=truth)
 
 
 def resume_search(
@@ -107,6 +112,7 @@ def resume_search(
         raise ConfigError(
             f"the images are not those that the search in {path} began with; restore them, or start anew"
         )
+    truth = load_truth(config.truth)
     with folder.locked():
         prepared = prepare(config, images)
         if folder.checkpoint.exists():
@@ -115,12 +121,13 @@ def resume_search(
             folder.cut_metrics(state["metrics_length"])
         else:
             folder.cut_metrics(0)
-        return _run(folder, prepared, images, display or Silence(), resumed=True)
+        return _run(folder, prepared, images, display or Silence(), truth=truth, resumed=True)
 
 
 def config_from_json(saved: dict[str, Any]) -> SearchConfig:
     """Settings as a run folder keeps them."""
-    paths = {name: Path(saved[name]) for name in ("out", "data_dir") if saved.get(name) is not None}
+    names = ("out", "data_dir", "truth")
+    paths = {name: Path(saved[name]) for name in names if saved.get(name) is not None}
     try:
         return SearchConfig(**{**saved, **paths})
     except TypeError as error:
@@ -153,6 +160,7 @@ def _run(
     images: Images,
     display: Display,
     *,
+    truth: TabularBenchmark | None,
     resumed: bool = False,
 ) -> SearchResult:
     """Play all rounds that are left, and write down what was found."""
@@ -166,6 +174,8 @@ def _run(
     with stop_at_round() as stopped, Curves(folder.path) as curves:
         while engine.epoch < engine.settings.epochs:
             record = _play_epoch(prepared, folder, display, stopped)
+            if truth is not None:
+                record = replace(record, truth=truth_of(engine, truth))
             records.append(record)
             folder.append_metric(asdict(record))
             _save(folder, engine)
@@ -251,18 +261,14 @@ def _require_whole(prepared: Prepared) -> None:
 def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch]) -> SearchResult:
     """Discretise, and write the genotype last: its presence says that the run is finished."""
     engine = prepared.search
-    method = engine.method
-    given = (
-        {kind: method.strengths(m) for kind, m in engine.mixtures.items()},
-        {kind: method.alive(m) for kind, m in engine.mixtures.items()},
-        engine.supernet.space,
-        {kind: method.cumulative_rewards(m) for kind, m in engine.mixtures.items()},
-    )
-    genotype: Genotype = discretize(*given)  # type: ignore[arg-type]
-    folder.write_json(
-        "discretization.json",
-        {"format": "xnas-discretization", "version": 1, "edges": [asdict(c) for c in explain(*given)]},  # type: ignore[arg-type]
-    )
+    method, space = engine.method, space_of(engine)
+    strengths, alive, sums = engine.standing()
+    genotype = discretize(strengths, alive, space, sums)
+    edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
+    told: dict[str, object] = {"format": "xnas-discretization", "version": 1, "edges": edges}
+    if space.as_string:
+        told |= {"arch": genotype.arch, "arch_with_none": strongest_cell(strengths, alive, space).arch}
+    folder.write_json("discretization.json", told)
     ledgers = {}
     if isinstance(method, ExpertsOptimizer):
         ledgers = {kind: method.ledger(m) for kind, m in engine.mixtures.items()}

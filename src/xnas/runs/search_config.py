@@ -39,7 +39,8 @@ class SearchConfig:
     """Height and width of the images in the search. By default by their size: as they are up to 32,
     else 32 or 64."""
     cells: int | None = None
-    """Cells of the supernet. By default 8 on a GPU, 5 on a CPU."""
+    """Cells of the supernet, or of each stage on nasbench201. By default 8 on a GPU, 5 on a CPU; on
+    nasbench201 5 and 2."""
     channels: int | None = None
     """Channels of the first cell. By default 16 on a GPU, 8 on a CPU."""
     data_dir: Path | None = None
@@ -60,7 +61,9 @@ class SearchConfig:
     method: str = "xnas"
     """How mixtures learn: xnas or darts (first order, by its own protocol)."""
     space: str = "darts"
-    """What may be found: darts, or a space that your code has registered."""
+    """What may be found: darts, nasbench201, or a space that your code has registered."""
+    truth: Path | None = None
+    """CSV of NAS-Bench-201: log the true accuracy of the cell in every epoch, for the record alone."""
     faithful: bool = False
     """The paper's protocol as printed: its learning rates, AutoAugment on the training half, relaxation
     1, no guard against collapse."""
@@ -85,7 +88,8 @@ class SearchConfig:
     """Chance of dropping an identity in the weight step, as 0.5 or fading as 0.6:0. By default 0.5 for
     xnas; 0 for darts and with --faithful."""
     include_none: bool | None = None
-    """Put the operation none into the space. By default for darts only."""
+    """Put the operation none into the space. By default for the method darts, and on nasbench201 with
+    --faithful."""
     auto_augment: bool | None = None
     """AutoAugment (the policy learned on CIFAR-10) on the training half. By default with --faithful."""
     gap_every: int = 5
@@ -102,7 +106,6 @@ class SearchConfig:
         require_least("epochs", self.epochs, 1)
         require_least("batch_size", self.batch_size, 2)
         require_least("image_size", self.image_size, 8)
-        require_least("cells", self.cells, 3)
         require_least("channels", self.channels, 2)
         require_least("gap_every", self.gap_every, 1)
         if self.fold is not None and not 0 <= self.fold <= 4:
@@ -116,11 +119,7 @@ class SearchConfig:
         if not 0 < self.weights_lr < math.inf:
             raise ConfigError(f"weights-lr must be a positive number, got {self.weights_lr}")
         METHODS[self.method]
-        if SPACES[self.space].name != self.space:
-            raise ConfigError(
-                f"the space registered as {self.space!r} calls itself {SPACES[self.space].name!r}; "
-                "register it by its own name"
-            )
+        _require_space(self)
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
@@ -187,9 +186,12 @@ def resolve(
         notes.append(
             f"{epochs} epochs: {epochs * rounds} rounds (the paper has 50; at least 1000 rounds)"
         )
-    cells, channels = config.cells or (8 if gpu else 5), config.channels or (16 if gpu else 8)
+    staged = SPACES[config.space].as_string
+    usual = (5 if gpu else 2) if staged else (8 if gpu else 5)
+    cells, channels = config.cells or usual, config.channels or (16 if gpu else 8)
     if config.cells is None or config.channels is None:
-        notes.append(f"{cells} cells of {channels} channels, for a {'GPU' if gpu else 'CPU'}")
+        where = " a stage" if staged else ""
+        notes.append(f"{cells} cells{where} of {channels} channels, for a {'GPU' if gpu else 'CPU'}")
     guarded = config.method == "xnas" and not config.faithful
     resolved = replace(
         config,
@@ -201,7 +203,28 @@ def resolve(
         experts_lr=config.experts_lr or ("paper" if config.faithful else "matched"),
         relaxation=config.relaxation or 1.0,
         skip_dropout=config.skip_dropout or ("0.5" if guarded else "0"),
-        include_none=(config.method == "darts") if config.include_none is None else config.include_none,
+        include_none=none_by_default(config) if config.include_none is None else config.include_none,
         auto_augment=config.faithful if config.auto_augment is None else config.auto_augment,
     )
     return resolved, notes
+
+
+def none_by_default(config: SearchConfig) -> bool:
+    """Whether `none` is in the space where nothing is said: DARTS and the benchmark have it."""
+    return config.method == "darts" or (config.faithful and SPACES[config.space].as_string)
+
+
+def _require_space(config: SearchConfig) -> None:
+    """Raise unless the space is known and the settings suit it."""
+    space = SPACES[config.space]
+    if space.name != config.space:
+        raise ConfigError(
+            f"the space registered as {config.space!r} calls itself {space.name!r}; register it by its "
+            "own name"
+        )
+    require_least("cells", config.cells, 1 if space.as_string else 3)
+    if config.truth is not None and config.space != "nasbench201":
+        raise ConfigError(
+            f"the truth is known of the space nasbench201, not of {config.space}; leave --truth out, or "
+            "use --space nasbench201"
+        )

@@ -46,5 +46,7 @@ class Curves:
             numbers[f"skip share/{kind}"] = record.skip_share[kind]
             numbers[f"experts/{kind}"] = record.experts_alive[kind]
             numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
+        if record.truth is not None:
+            numbers["true accuracy"] = record.truth.test_200
         for name, value in numbers.items():
             self.writer.add_scalar(name, value, record.rounds)

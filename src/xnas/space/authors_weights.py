@@ -16,7 +16,9 @@ import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from reprlib import repr as brief
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -24,7 +26,7 @@ from xnas.errors import ConfigError
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import ImagenetStem
 from xnas.nn.operations import FactorizedReduction
-from xnas.space.network import Cell, Network
+from xnas.space.network import Cell, CellNetwork, Network
 
 WRAPPERS = ("model", "state_dict")
 """Keys under which a checkpoint may hold its state dict."""
@@ -33,6 +35,15 @@ SEVERAL_DEVICES = "module."
 AUXILIARY = "auxiliary_head."
 COUNTER = "num_batches_tracked"
 """A buffer of batch norms that files of old torch versions lack; it decides nothing here."""
+
+_scalar: Any = np.float64(0).__reduce__()[0]
+NUMPY_SCALARS: list[Any] = [
+    *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8")),
+    np.dtype,
+    (_scalar, "numpy.core.multiarray.scalar"),
+    (_scalar, "numpy._core.multiarray.scalar"),
+]
+"""What a best accuracy beside the weights may be made of; these names run no code of the file."""
 
 ONE_SEQUENCE = frozenset(
     f"{name}_{size}x{size}"
@@ -53,6 +64,10 @@ def load_authors_weights(path: Path | str, model: Network) -> Network:
     it does not fit, a ConfigError says why and the model stays as it was. An auxiliary tower keeps the
     weights that it has.
     """
+    if not isinstance(model, CellNetwork):
+        raise ConfigError(
+            f"the authors' weights fit networks of create_model, not {type(model).__name__}"
+        )
     names = _names(model)
     own = model.state_dict()
     theirs = _read(Path(path))
@@ -166,7 +181,7 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 def _load(path: Path) -> object:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), torch.serialization.safe_globals(NUMPY_SCALARS):
             warnings.simplefilter("ignore")  # torch warns of a kind of file before it refuses it
             value: object = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
@@ -207,7 +222,8 @@ def _sizes(state: Mapping[str, Tensor]) -> dict[str, object]:
     """Arguments of `create_model`, read from the authors' layout; None where it does not tell."""
 
     def size(name: str, dimension: int) -> int | None:
-        return state[name].shape[dimension] if name in state and state[name].dim() else None
+        known = name in state and state[name].dim() > dimension
+        return state[name].shape[dimension] if known else None
 
     imagenet = "stem0.0.weight" in state
     stem = "stem0.3" if imagenet else "stem.0"
@@ -218,8 +234,8 @@ def _sizes(state: Mapping[str, Tensor]) -> dict[str, object]:
         "num_classes": size("classifier.bias", 0),
         "squeeze_excitation": any(name.startswith("cells_SE.") for name in state) if cells else None,
         "channels": size("cells.0.preprocess1.op.2.weight", 0),
-        "stem_channels": size(f"{stem}.weight", 0),
         "in_chans": size("stem0.0.weight" if imagenet else "stem.0.weight", 1),
+        "stem_channels": size(f"{stem}.weight", 0),
     }
 
 
@@ -229,7 +245,11 @@ def _require_alike(path: Path | str, name: str, theirs: Tensor, own: Tensor) -> 
             f"{name} is {tuple(theirs.shape)} in {path} and {tuple(own.shape)} in the network; build "
             "the network of the cell and the sizes that the file was trained with"
         )
-    if theirs.is_floating_point() != own.is_floating_point() or theirs.layout is not own.layout:
+    if (
+        theirs.is_meta
+        or theirs.is_floating_point() != own.is_floating_point()
+        or theirs.layout is not own.layout
+    ):
         raise ConfigError(
             f"{name} in {path} is a tensor of {theirs.dtype}, {theirs.layout}; weights are dense "
             f"{own.dtype}: get the file again"

@@ -23,7 +23,7 @@ from torch import Tensor
 from xnas.errors import ConfigError
 from xnas.records import EdgeChoice
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype
-from xnas.space.spaces import EDGES_PER_NODE, INPUTS, NONE, SPACES, SearchSpace
+from xnas.space.spaces import NONE, SPACES, SearchSpace
 
 Tables = Mapping[CellKind, Tensor] | Mapping[str, Tensor]
 """By kind of cell, a tensor (forecasters, experts) whose rows are `space.edges`."""
@@ -46,17 +46,35 @@ def discretize(
     """
     space = SPACES[space] if isinstance(space, str) else space
     kept = [c for c in explain(strengths, alive, space, cumulative_rewards) if c.kept]
-    nodes = range(INPUTS, INPUTS + space.nodes)
     cells = [
         CellGenotype(
             nodes=tuple(
                 tuple(Edge(c.operation, c.source) for c in kept if (c.kind, c.node) == (kind, node))
-                for node in nodes
+                for node in space.node_numbers
             ),
-            concat=tuple(nodes),
+            concat=space.concat,
         )
         for kind in space.kinds
     ]
+    return Genotype(space.name, *cells)
+
+
+def strongest_cell(strengths: Tables, alive: Tables, space: SearchSpace) -> Genotype:
+    """The cell of the strongest living expert on every edge, `none` among them.
+
+    For spaces that keep all edges, where `none` could be chosen and `discretize` does not.
+    """
+    cells = []
+    for kind in space.kinds:
+        u = _table(strengths, "strengths", kind, space)
+        living = _table(alive, "alive", kind, space)
+        best = u.masked_fill(~living, -torch.inf).argmax(-1).tolist()
+        chosen = dict(zip(space.edges, (space.operations[i] for i in best), strict=True))
+        nodes = tuple(
+            tuple(Edge(chosen[source, node], source) for source in range(node))
+            for node in space.node_numbers
+        )
+        cells.append(CellGenotype(nodes, space.concat))
     return Genotype(space.name, *cells)
 
 
@@ -78,8 +96,9 @@ def explain(
         _require_somebody(living, kind, space)
         rows = zip(space.edges, u.tolist(), living.tolist(), sums or [None] * len(u), strict=True)
         edges = [_read_edge(space, *row) for row in rows]
-        for node in range(INPUTS, INPUTS + space.nodes):
-            choices += _choose([edge for edge in edges if edge.node == node], kind)
+        for node in space.node_numbers:
+            incoming = [edge for edge in edges if edge.node == node]
+            choices += _choose(incoming, kind, keep=space.kept_edges or len(incoming))
     return tuple(choices)
 
 
@@ -135,10 +154,10 @@ def _read_edge(
     )
 
 
-def _choose(edges: Sequence[_Incoming], kind: CellKind) -> list[EdgeChoice]:
+def _choose(edges: Sequence[_Incoming], kind: CellKind, *, keep: int) -> list[EdgeChoice]:
     """Keep the best edges of one node. Those on which only `none` lives fill what others leave free."""
     ranked = sorted(edges, key=_Incoming.rank)
-    kept, left_out = ranked[:EDGES_PER_NODE], ranked[EDGES_PER_NODE:]
+    kept, left_out = ranked[:keep], ranked[keep:]
     choices = []
     for edge in edges:
         rival = None

@@ -4,6 +4,11 @@
      "normal": {"nodes": [[["sep_conv_3x3", 1], ["skip_connect", 0]], ...], "concat": [2, 3, 4, 5]},
      "reduction": {...}}
 
+or, in spaces that write a cell as one string, NAS-Bench-201's, with one kind of cell,
+
+    {"format": "xnas-genotype", "version": 1, "space": "nasbench201",
+     "arch": "|nor_conv_3x3~0|+|nor_conv_3x3~0|skip_connect~1|+|none~0|avg_pool_3x3~1|nor_conv_1x1~2|"}
+
 A node is the list of its incoming edges, and an edge an operation with the state it comes from: 0 is
 the output of the cell before the previous one, 1 that of the previous cell, nodes count from 2. The
 output of a cell joins the states in `concat`. A `Genotype` that exists is valid: it is checked when it
@@ -19,9 +24,10 @@ from random import Random
 from reprlib import repr as brief
 from typing import NoReturn
 
-from xnas.errors import GenotypeError
+from xnas.errors import ConfigError, GenotypeError
 from xnas.files import whole_file
-from xnas.space.spaces import EDGES_PER_NODE, INPUTS, NONE, SPACES, CellKind, SearchSpace
+from xnas.space.arch_string import CellGenotype, Edge, read_arch, write_arch
+from xnas.space.spaces import INPUTS, NONE, SPACES, CellKind, SearchSpace
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 
@@ -31,28 +37,13 @@ MOST_DIGITS = 9  # of a number in a genotype; Python refuses to read integers of
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """One operation, applied to the state `source`."""
-
-    operation: str
-    source: int
-
-
-@dataclass(frozen=True, slots=True)
-class CellGenotype:
-    """One cell: the incoming edges of every node, and the states that its output joins."""
-
-    nodes: tuple[tuple[Edge, ...], ...]
-    concat: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Genotype:
     """The cells of one network, of a search space that `SPACES` knows by name."""
 
     space: str
     normal: CellGenotype
-    reduction: CellGenotype
+    reduction: CellGenotype | None = None
+    """None in spaces with one kind of cell."""
 
     def __post_init__(self) -> None:
         if self.space not in SPACES:
@@ -61,44 +52,71 @@ class Genotype:
                 f"known are {', '.join(SPACES)}"
             )
         space = SPACES[self.space]
-        for kind in CellKind:
-            _require_graph(kind, self.cell(kind))
+        given = tuple(kind for kind in CellKind if getattr(self, kind) is not None)
+        if given != space.kinds:
+            raise GenotypeError(
+                f"a genotype of the space {self.space!r} has the cells {', '.join(space.kinds)}; this "
+                f"one has {', '.join(given) or 'none'}"
+            )
+        for kind in space.kinds:
+            _require_graph(space, kind, self.cell(kind))
             space.rule(space, kind, self.cell(kind))
 
     @classmethod
     def random(cls, space: SearchSpace | str, seed: int) -> Genotype:
         """A cell drawn uniformly from all that a search of the space could find.
 
-        Every node gets two different sources, each with any operation but `none`; one seed, one cell.
+        Every node gets as many different sources as the space keeps, each with any operation but `none`;
+        one seed, one cell.
         """
         space = SPACES[space] if isinstance(space, str) else space
+        if type(seed) is not int or seed < 0:
+            raise ConfigError(f"seed must be a whole number from 0, got {seed!r}")
         draw = Random(seed)  # noqa: S311 - a comparison, not a secret
         operations = [name for name in space.operations if name != NONE]
-        nodes = range(INPUTS, INPUTS + space.nodes)
         cells = [
             CellGenotype(
                 tuple(
                     tuple(
                         Edge(draw.choice(operations), source)
-                        for source in sorted(draw.sample(range(node), EDGES_PER_NODE))
+                        for source in sorted(draw.sample(range(node), space.kept_edges or node))
                     )
-                    for node in nodes
+                    for node in space.node_numbers
                 ),
-                tuple(nodes),
+                space.concat,
             )
             for _ in space.kinds
         ]
         return cls(space.name, *cells)
 
+    @classmethod
+    def from_arch(cls, arch: object, space: str = "nasbench201") -> Genotype:
+        """The genotype of a string of NAS-Bench-201."""
+        return cls(space, read_arch(arch))
+
+    @property
+    def arch(self) -> str:
+        """The cell as a string of NAS-Bench-201."""
+        if not SPACES[self.space].as_string:
+            raise GenotypeError(f"cells of the space {self.space!r} have no string; use to_json")
+        return write_arch(self.normal)
+
     def cell(self, kind: CellKind) -> CellGenotype:
         """The cell of that kind."""
-        return self.normal if CellKind(kind) is CellKind.NORMAL else self.reduction
+        cell = self.normal if CellKind(kind) is CellKind.NORMAL else self.reduction
+        if cell is None:
+            raise GenotypeError(f"a genotype of the space {self.space!r} has no {kind} cell")
+        return cell
 
     def to_json(self) -> str:
         """As JSON, one node a line."""
         header = {"format": FORMAT, "version": VERSION, "space": self.space}
         lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in header.items()]
-        lines += [f' "{kind}": {_cell_to_json(self.cell(kind))}' for kind in CellKind]
+        if SPACES[self.space].as_string:
+            lines.append(f' "arch": {json.dumps(self.arch)}')
+        else:
+            kinds = SPACES[self.space].kinds
+            lines += [f' "{kind}": {_cell_to_json(self.cell(kind))}' for kind in kinds]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
@@ -106,8 +124,12 @@ class Genotype:
         """Read what `to_json` wrote; anything else is a GenotypeError that names the fault."""
         value = _parse(text)
         space = _read_header(value)
-        _require_keys(value, (*HEADER, *CellKind), "the genotype")
-        return cls(space, *(_read_cell(value[kind], kind) for kind in CellKind))
+        if space in SPACES and SPACES[space].as_string:
+            _require_keys(value, (*HEADER, "arch"), "the genotype")
+            return cls.from_arch(value["arch"], space)
+        kinds = SPACES[space].kinds if space in SPACES else tuple(CellKind)
+        _require_keys(value, (*HEADER, *kinds), "the genotype")
+        return cls(space, *(_read_cell(value[kind], kind) for kind in kinds))
 
     @classmethod
     def load(cls, path: Path | str) -> Genotype:
@@ -140,17 +162,17 @@ class Genotype:
 def cell_depth(genotype: Genotype) -> float:
     """The paper's depth of the normal cell (Sec. 10): the mean source of its edges.
 
-    States are numbered 0 to 5 (two inputs, four nodes), and the depth of a connection is the number of
-    the state it comes from. It depends on the order in which nodes are numbered.
+    States are numbered from 0 (two inputs, then the nodes), and the depth of a connection is the number
+    of the state it comes from. It depends on the order in which nodes are numbered.
     """
     sources = [edge.source for edges in genotype.normal.nodes for edge in edges]
     return sum(sources) / len(sources)
 
 
-def _require_graph(kind: CellKind, cell: CellGenotype) -> None:
+def _require_graph(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
     """Raise unless edges and output only use states that exist where they are used."""
-    states = INPUTS + len(cell.nodes)
-    for node, edges in enumerate(cell.nodes, start=INPUTS):
+    states = space.inputs + len(cell.nodes)
+    for node, edges in enumerate(cell.nodes, start=space.inputs):
         for edge in edges:
             where = f"node {node} of the {kind} cell"
             if not isinstance(edge.operation, str):

@@ -123,7 +123,96 @@ class Cell(nn.Module):
 
 
 class Network(nn.Module):
-    """The network of a genotype. `create_model` makes one with the sizes of the paper."""
+    """What every final network is: features, a classifier on their mean, perhaps an auxiliary tower."""
+
+    genotype: Genotype
+    num_features: int
+    classifier: nn.Module
+    stem: nn.Module
+    cells: nn.ModuleList
+    halvings = 0
+    """Of the image, by the stem."""
+    reductions = 2
+    """Further halvings, by cells or between them."""
+
+    def __init__(self, genotype: Genotype, *, num_classes: int, in_chans: int) -> None:
+        super().__init__()
+        self.genotype, self.num_classes, self.in_chans = genotype, num_classes, in_chans
+        self.drop_path: DropPath | None = None
+        self.auxiliary_tower: AuxiliaryTower | None = None
+
+    def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What the classifier pools, and what an auxiliary tower reads."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (batch, classes) of images (batch, channels, height, width)."""
+        return self.forward_head(self.forward_features(x))
+
+    def training_logits(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Logits, followed by those of the auxiliary tower if there is one."""
+        return (self(x),) if self.auxiliary_tower is None else self.forward_with_auxiliary(x)
+
+    def forward_with_auxiliary(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits, and those of the auxiliary tower, for training."""
+        if self.auxiliary_tower is None:
+            raise ConfigError(
+                "the network has no auxiliary tower; build it with create_model(..., auxiliary=True)"
+            )
+        self._require_images(x)
+        last, tapped = self.maps(x)
+        return self.forward_head(last), self.auxiliary_tower(tapped)
+
+    def forward_features(self, x: Tensor) -> Tensor:
+        """What the classifier pools (batch, features, height, width)."""
+        self._require_images(x)
+        return self.maps(x)[0]
+
+    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - timm's
+        """Logits of what `forward_features` gives, or what the classifier would be given."""
+        pooled = x.mean((-2, -1))
+        logits: Tensor = pooled if pre_logits else self.classifier(pooled)
+        return logits
+
+    def get_classifier(self) -> nn.Module:
+        """The last layer."""
+        return self.classifier
+
+    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
+        """Put a new last layer for other classes; 0 leaves the features as they are."""
+        if global_pool not in (None, "avg"):
+            raise ConfigError(f"global_pool must be avg, the mean over the image, got {global_pool!r}")
+        if num_classes < 0:
+            raise ConfigError(f"num_classes must be at least 0, got {num_classes}")
+        self.num_classes = num_classes
+        like = next(self.stem.parameters())
+
+        def layer(features: int) -> nn.Module:
+            new = nn.Linear(features, num_classes) if num_classes else nn.Identity()
+            return new.to(like.device, like.dtype)
+
+        self.classifier = layer(self.num_features)
+        if self.auxiliary_tower is not None:
+            self.auxiliary_tower.classifier = layer(self.auxiliary_tower.features)
+
+    def _require_images(self, x: Tensor) -> None:
+        least = 2 ** (self.halvings + self.reductions)
+        if x.dim() != 4 or x.shape[1] != self.in_chans:
+            raise ConfigError(
+                f"the network takes images (batch, {self.in_chans}, height, width), got "
+                f"{tuple(x.shape)}; build it with in_chans of your images"
+            )
+        if min(x.shape[-2:]) < least:
+            raise ConfigError(
+                f"images of {x.shape[-2]} x {x.shape[-1]} pixels are too small for the network's "
+                f"reductions; they need {least} a side: enlarge them"
+            )
+
+
+class CellNetwork(Network):
+    """Cells stacked behind a stem. `create_model` makes one with the sizes of the paper."""
+
+    stem: CifarStem | ImagenetStem
 
     def __init__(
         self,
@@ -139,10 +228,10 @@ class Network(nn.Module):
         squeeze_excitation: bool,
         stem_channels: int,
     ) -> None:
-        super().__init__()
-        self.genotype, self.num_classes, self.in_chans = genotype, num_classes, in_chans
+        super().__init__(genotype, num_classes=num_classes, in_chans=in_chans)
         self.kinds = cell_kinds(cells)
         self.stem = kind.stem(in_chans, stem_channels)
+        self.halvings = self.stem.halvings
         self.drop_path = DropPath(drop_path_rate) if drop_path_rate else None
         self.cells = nn.ModuleList(self._stack(channels, stem_channels))
         last = self._cell(-1)
@@ -151,12 +240,11 @@ class Network(nn.Module):
             for cell in list(self._cells())[: 2 * cells // 3 + 1]:
                 reduction = 4 if cell.channels == channels else 8
                 cell.excitation = SqueezeExcitation(cell.outputs, reduction)
-        self.auxiliary_tower: AuxiliaryTower | None = None
         if auxiliary:
             tapped = self._cell(self.last_reduction)
             self.auxiliary_tower = kind.auxiliary(tapped.outputs, num_classes)
         self.num_features = last.outputs
-        self.classifier: nn.Module = nn.Linear(last.outputs, num_classes)
+        self.classifier = nn.Linear(last.outputs, num_classes)
 
     def _stack(self, channels: int, stem_channels: int) -> Iterator[Cell]:
         inputs, older_is_larger = (stem_channels, stem_channels), self.stem.cells_see_two_sizes
@@ -173,49 +261,8 @@ class Network(nn.Module):
             yield cell
             inputs, older_is_larger = (inputs[1], cell.outputs), kind is CellKind.REDUCTION
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits (batch, classes) of images (batch, channels, height, width)."""
-        last, _ = self._maps(x)
-        return self.forward_head(last)
-
-    def training_logits(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Logits, followed by those of the auxiliary tower if there is one."""
-        return (self(x),) if self.auxiliary_tower is None else self.forward_with_auxiliary(x)
-
-    def forward_with_auxiliary(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits, and those of the auxiliary tower, for training."""
-        if self.auxiliary_tower is None:
-            raise ConfigError(
-                "the network has no auxiliary tower; build it with create_model(..., auxiliary=True)"
-            )
-        last, tapped = self._maps(x)
-        return self.forward_head(last), self.auxiliary_tower(tapped)
-
-    def forward_features(self, x: Tensor) -> Tensor:
-        """Output of the last cell (batch, features, height, width)."""
-        return self._maps(x)[0]
-
-    def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - timm's
-        """Logits of what `forward_features` gives, or what the classifier would be given."""
-        pooled = x.mean((-2, -1))
-        logits: Tensor = pooled if pre_logits else self.classifier(pooled)
-        return logits
-
-    def get_classifier(self) -> nn.Module:
-        """The last layer."""
-        return self.classifier
-
-    def reset_classifier(self, num_classes: int, global_pool: str | None = None) -> None:
-        """Put a new last layer for other classes; 0 leaves the features as they are."""
-        if global_pool not in (None, "avg"):
-            raise ConfigError(f"global_pool must be avg, the mean over the image, got {global_pool!r}")
-        self.num_classes = num_classes
-        new = nn.Linear(self.num_features, num_classes) if num_classes else nn.Identity()
-        self.classifier = new.to(next(self.stem.parameters()).device)
-
-    def _maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Output of the last cell, and of the last reduction cell."""
-        self._require_images(x)
         before_that, previous = self.stem(x)
         tapped = previous
         for index, cell in enumerate(self.cells):
@@ -223,19 +270,6 @@ class Network(nn.Module):
             if index == self.last_reduction:
                 tapped = previous
         return previous, tapped
-
-    def _require_images(self, x: Tensor) -> None:
-        least = 2 ** (self.stem.halvings + self.kinds.count(CellKind.REDUCTION))
-        if x.dim() != 4 or x.shape[1] != self.in_chans:
-            raise ConfigError(
-                f"the network takes images (batch, {self.in_chans}, height, width), got "
-                f"{tuple(x.shape)}; build it with in_chans of your images"
-            )
-        if min(x.shape[-2:]) < least:
-            raise ConfigError(
-                f"images of {x.shape[-2]} x {x.shape[-1]} pixels are too small for the network's "
-                f"reductions; they need {least} a side: enlarge them"
-            )
 
     def _cells(self) -> Iterator[Cell]:
         return (cell for cell in self.cells if isinstance(cell, Cell))

@@ -84,6 +84,29 @@ def published_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
                 raise GenotypeError(f"{unknown}; {known_names(edge.operation, OPERATIONS)}")
 
 
+def complete_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
+    """Allow NAS-Bench-201's cells: every node fed by all states before it, the last one the output."""
+    last = space.inputs + space.nodes - 1
+    if len(cell.nodes) != space.nodes or cell.concat != (last,):
+        raise GenotypeError(
+            f"a {kind} cell of the space {space.name!r} has {space.nodes} nodes and gives the last; "
+            f"this one has {len(cell.nodes)} and gives {list(cell.concat)}"
+        )
+    for node, edges in enumerate(cell.nodes, start=space.inputs):
+        if [edge.source for edge in edges] != list(range(node)):
+            raise GenotypeError(
+                f"node {node} of the {kind} cell is fed by {[edge.source for edge in edges]}; here "
+                f"every node is fed by all states before it, in order: {list(range(node))}"
+            )
+        for edge in edges:
+            if edge.operation not in (NONE, *space.operations):
+                known = known_names(edge.operation, (NONE, *space.operations))
+                raise GenotypeError(
+                    f"node {node} of the {kind} cell uses {brief(edge.operation)}, which the space "
+                    f"{space.name!r} does not have; {known}"
+                )
+
+
 def _require_two_edges(where: str, found: int) -> None:
     if found != EDGES_PER_NODE:
         plural = "edge" if found == 1 else "edges"
@@ -111,6 +134,14 @@ class SearchSpace:
     name: str
     operations: tuple[str, ...]
     nodes: int = 4
+    inputs: int = field(default=INPUTS, kw_only=True)
+    """States of a cell that are not its own nodes."""
+    kept_edges: int | None = field(default=EDGES_PER_NODE, kw_only=True)
+    """Incoming edges that a node keeps when a search ends; None keeps all."""
+    kinds: tuple[CellKind, ...] = field(default=tuple(CellKind), kw_only=True)
+    """Kinds of cells, each with mixtures and a genotype of its own."""
+    as_string: bool = field(default=False, kw_only=True)
+    """Whether genotypes are written as one string, in the notation of NAS-Bench-201."""
     rule: Callable[[SearchSpace, CellKind, CellGenotype], None] = field(
         default=searched_cell, repr=False, kw_only=True
     )
@@ -131,15 +162,19 @@ class SearchSpace:
             raise ConfigError(f"a cell needs at least 1 node, got {self.nodes}")
 
     @property
-    def kinds(self) -> tuple[CellKind, ...]:
-        """Kinds of cells, each with mixtures and a genotype of its own."""
-        return tuple(CellKind)
-
-    @property
     def edges(self) -> tuple[tuple[int, int], ...]:
         """Pairs (source, node), node by node, sources ascending: the rows of a mixture."""
-        nodes = range(INPUTS, INPUTS + self.nodes)
-        return tuple((source, node) for node in nodes for source in range(node))
+        return tuple((source, node) for node in self.node_numbers for source in range(node))
+
+    @property
+    def node_numbers(self) -> range:
+        """States that are the cell's own nodes."""
+        return range(self.inputs, self.inputs + self.nodes)
+
+    @property
+    def concat(self) -> tuple[int, ...]:
+        """What the output of a found cell joins: all nodes, or the last where every edge is kept."""
+        return tuple(self.node_numbers) if self.kept_edges is not None else (self.node_numbers[-1],)
 
     def with_none(self) -> SearchSpace:
         """The same space with `none` among the experts, in front as in DARTS.
@@ -166,5 +201,19 @@ SPACES.add(
             "dil_conv_5x5",
         ),
         rule=published_cell,
+    ),
+)
+
+SPACES.add(
+    "nasbench201",
+    SearchSpace(
+        "nasbench201",
+        ("skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"),
+        nodes=3,
+        inputs=1,
+        kept_edges=None,
+        kinds=(CellKind.NORMAL,),
+        as_string=True,
+        rule=complete_cell,
     ),
 )

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from reprlib import repr as brief
 
-from xnas.errors import GenotypeError, UnknownNameError
+from xnas.errors import ConfigError, GenotypeError, UnknownNameError
 from xnas.registry import known_names
 from xnas.space.genotype import Genotype
 
@@ -79,6 +80,8 @@ def zoo_cell(name: str) -> ZooCell:
     if name not in list_cells():
         raise UnknownNameError(f"no cell called {name!r}; {known_names(name, list_cells())}")
     value = json.loads((_folder() / f"{name}.json").read_text(encoding="utf8"))
+    if (value["format"], value["version"]) != (FORMAT, VERSION):
+        raise GenotypeError(f"the data file of {name} is of another version of xnas; install it again")
     depth = value["paper_depth"]
     return ZooCell(
         name=name,
@@ -100,28 +103,45 @@ def other_systems() -> tuple[PaperRow, ...]:
 
 
 def find_genotype(cell: str | Path | Genotype) -> Genotype:
-    """The genotype that is meant: itself, a published cell or preset by name, a file or a run folder."""
+    """The genotype meant: itself, a published cell's, one of a string, of a file or of a run folder."""
     if isinstance(cell, Genotype):
         return cell
     if str(cell) in PRESETS:
         return zoo_cell("xnas").genotype
+    if not isinstance(cell, str | Path):
+        raise ConfigError(f"a cell is a name, a Genotype or a path, got {brief(cell)}")
     if str(cell) in list_cells():
         return zoo_cell(str(cell)).genotype
+    if is_arch(cell):
+        return Genotype.from_arch(cell)
     return Genotype.load(genotype_file(cell))
+
+
+def is_arch(cell: str | Path) -> bool:
+    """Whether a cell is given as NAS-Bench-201's string, which begins with a bar."""
+    return isinstance(cell, str) and cell.startswith("|")
 
 
 def genotype_file(cell: str | Path) -> Path:
     """The file that is meant: the one given, or the genotype in a search's run folder."""
-    path = Path(cell)
-    if path.is_dir():
+    path, names = Path(cell), (*list_cells(), *PRESETS)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:  # no file can have such a name, or the way to it is closed
+        raise GenotypeError(
+            f"cannot read {brief(str(cell))}: {error.strerror}; give another file"
+        ) from error
+    if not str(cell):
+        raise UnknownNameError(f"no cell was named; {known_names('', names)}")
+    if is_folder:
         if not (path / GENOTYPE_FILE).exists():
             raise GenotypeError(
                 f"no {GENOTYPE_FILE} in {path}; give a genotype, or the folder of a search that has "
                 "ended"
             )
         return path / GENOTYPE_FILE
-    if not path.exists() and path.suffix != ".json" and len(path.parts) <= 1:
-        known = known_names(str(cell), list_cells())
+    if not exists and path.suffix != ".json" and len(path.parts) <= 1:
+        known = known_names(str(cell), names)
         raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
     return path
 

@@ -1,0 +1,215 @@
+"""NAS-Bench-201 as a table: all 15,625 cells with the accuracy that the benchmark's authors reached.
+
+A search never sees it: it may only be asked afterwards, or beside it, what a cell is worth. The file is
+a CSV with the columns `arch`, `c10_valid_200`, `c10_test_200`, `c10_valid_12`, `c10_test_12`,
+`params_c10` and `mflops_c10`; others are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from xnas.errors import DatasetError, GenotypeError
+from xnas.space import SPACES, Genotype
+from xnas.space.spaces import NONE
+from xnas.space.supernet import IDENTITY
+
+Epochs = Literal[12, 200]
+Split = Literal["valid", "test"]
+
+SPACE = "nasbench201"
+ARCHITECTURES = 5**6
+COLUMNS = ("c10_valid_200", "c10_test_200", "c10_valid_12", "c10_test_12", "params_c10", "mflops_c10")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the benchmark knows of one cell on CIFAR-10; accuracies in percent."""
+
+    arch: str
+    valid_200: float
+    test_200: float
+    valid_12: float
+    test_12: float
+    parameters: int
+    mflops: float
+    """As the benchmark counts them."""
+
+    def accuracy(self, epochs: Epochs = 200, split: Split = "test") -> float:
+        """In percent, after so many epochs of training."""
+        value: float = getattr(self, f"{split}_{epochs}")
+        return value
+
+
+class TabularBenchmark:
+    """The table, by architecture; a `Genotype` of the space or its string."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        """All 15,625 of them, each once."""
+        self.entries: dict[str, Entry] = {}
+        for entry in entries:
+            if entry.arch in self.entries:
+                raise DatasetError(f"the benchmark has {entry.arch} twice; get the file again")
+            self.entries[entry.arch] = entry
+        if len(self.entries) != ARCHITECTURES:
+            raise DatasetError(
+                f"the benchmark has {len(self.entries):,} architectures of {ARCHITECTURES:,}; get the "
+                "whole file"
+            )
+
+    @classmethod
+    def load(cls, path: Path | str) -> TabularBenchmark:
+        """Read a CSV; what is wrong with it is a DatasetError that names the line."""
+        try:
+            with Path(path).open(encoding="utf-8-sig", newline="") as file:
+                return cls(_read(file, path))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise DatasetError(
+                f"cannot read the benchmark {path}: {reason}; give the CSV of NAS-Bench-201"
+            ) from error
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, cell: Genotype | str) -> Entry:
+        """The entry of a cell."""
+        return self.entries[_arch_of(cell)]
+
+    def accuracy(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> float:
+        """In percent."""
+        return self[cell].accuracy(epochs, split)
+
+    def best(self, epochs: Epochs = 200, split: Split = "test") -> Entry:
+        """The most accurate entry; the first in the file of equals."""
+        return max(self.entries.values(), key=lambda entry: entry.accuracy(epochs, split))
+
+    def regret(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> float:
+        """Points of accuracy that the best cell has more."""
+        return self.best(epochs, split).accuracy(epochs, split) - self.accuracy(cell, epochs, split)
+
+    def rank(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> int:
+        """Place from 1; equals share the better one."""
+        values = self._ordered[epochs, split]
+        return len(values) - bisect_right(values, self.accuracy(cell, epochs, split)) + 1
+
+    def percentile(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> float:
+        """Percent of all cells that are worse."""
+        values = self._ordered[epochs, split]
+        return 100 * bisect_left(values, self.accuracy(cell, epochs, split)) / len(values)
+
+    def isomorphic(self, cell: Genotype | str) -> tuple[str, ...]:
+        """Every cell of the same class, itself among them, in the order of the file."""
+        return self._classes[same_function_key(cell)]
+
+    @property
+    def classes(self) -> int:
+        """Classes of isomorphic cells: 6,466."""
+        return len(self._classes)
+
+    @cached_property
+    def _ordered(self) -> dict[tuple[Epochs, Split], list[float]]:
+        epochs: tuple[Epochs, ...] = (12, 200)
+        splits: tuple[Split, ...] = ("valid", "test")
+        return {
+            (e, s): sorted(entry.accuracy(e, s) for entry in self.entries.values())
+            for e in epochs
+            for s in splits
+        }
+
+    @cached_property
+    def _classes(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for arch in self.entries:
+            found.setdefault(same_function_key(arch), []).append(arch)
+        return {key: tuple(members) for key, members in found.items()}
+
+
+def same_function_key(cell: Genotype | str) -> str:
+    """What a cell computes, written so that isomorphic cells read alike, as the benchmark defines it.
+
+    A skip connection is what it passes on; an edge that is `none`, or that leaves a node whose only edge
+    is `none`, is zero; the order of a sum does not matter. Zeros stay in sums, as in the benchmark, so
+    that cells of one class compute the same, and some of different classes do too.
+    """
+    genotype = _genotype(cell)
+    zero, states = "#", ["0"]
+    for edges in genotype.normal.nodes:
+        terms = []
+        for edge in edges:
+            state = states[edge.source]
+            if edge.operation == NONE or state == zero:
+                terms.append(zero)
+            else:
+                terms.append(state if edge.operation == IDENTITY else f"({state})@{edge.operation}")
+        states.append("+".join(sorted(terms)))
+    return states[-1]
+
+
+def _genotype(cell: Genotype | str) -> Genotype:
+    genotype = Genotype.from_arch(cell) if isinstance(cell, str) else cell
+    if genotype.space != SPACE:
+        raise GenotypeError(
+            f"the benchmark knows cells of the space {SPACE!r}; this one is of {genotype.space!r}"
+        )
+    return genotype
+
+
+def _arch_of(cell: Genotype | str) -> str:
+    return _genotype(cell).arch
+
+
+def _read(file: Iterable[str], path: Path | str) -> Iterable[Entry]:
+    reader = csv.DictReader(file)
+    missing = [name for name in ("arch", *COLUMNS) if name not in (reader.fieldnames or ())]
+    if missing:
+        raise DatasetError(
+            f"{path} lacks the column {missing[0]}; give the CSV of NAS-Bench-201 on CIFAR-10"
+        )
+    lines: dict[str, int] = {}
+    for row in reader:
+        where = f"line {reader.line_num} of {path}"
+        try:
+            arch = Genotype.from_arch(row["arch"]).arch
+        except GenotypeError as error:
+            known = ", ".join((NONE, *SPACES[SPACE].operations))
+            raise DatasetError(
+                f"{where} is of another space: {error}; operations of the benchmark are {known}"
+            ) from error
+        if arch in lines:
+            raise DatasetError(f"{where} has {arch} again, after line {lines[arch]}; get the file again")
+        lines[arch] = reader.line_num
+        *accuracies, parameters, mflops = (_number(row[name], name, where) for name in COLUMNS)
+        if not all(0 <= accuracy <= 100 for accuracy in accuracies):
+            raise DatasetError(
+                f"{where} has an accuracy outside 0..100: {accuracies}; get the file again"
+            )
+        if parameters != int(parameters) or min(parameters, mflops) < 0:
+            raise DatasetError(
+                f"{where} has {parameters:g} parameters and {mflops:g} MFLOPs, which no network can "
+                "have; get the file again"
+            )
+        valid_200, test_200, valid_12, test_12 = accuracies
+        yield Entry(arch, valid_200, test_200, valid_12, test_12, int(parameters), mflops)
+    if len(lines) < ARCHITECTURES:
+        raise DatasetError(
+            f"{path} has {len(lines):,} architectures of {ARCHITECTURES:,} and ends at line "
+            f"{reader.line_num}; get the whole file"
+        )
+
+
+def _number(text: str | None, name: str, where: str) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DatasetError(f"{where} has {text!r} as {name}, which is no number; get the file again")
+    return value

@@ -1,0 +1,142 @@
+"""NAS-Bench-201's supernet: three stages of equal cells, residual reductions between them.
+
+A cell has one input and three nodes, each the sum of forecasters on edges from all states before it; the
+last node is the output. All cells share one mixture of six forecasters. Batch norms follow convolutions
+alone, and have no scale of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from xnas.errors import ConfigError
+from xnas.nn import Forecaster, uniform_mixture
+from xnas.nn.operations import Normalization, build_operation
+from xnas.nn.residual import ResidualReduction
+from xnas.space.spaces import CellKind, SearchSpace
+from xnas.space.supernet import IDENTITY
+
+STAGES = 3
+NORMALIZATION = Normalization(affine=False, after_pools=False)
+
+
+class BenchmarkSearchCell(nn.Module):
+    """One cell whose edges are still undecided. Its mixture belongs to the supernet."""
+
+    def __init__(self, space: SearchSpace, channels: int, normalization: Normalization) -> None:
+        super().__init__()
+        self.edges = space.edges
+        self.forecasters = nn.ModuleList(
+            Forecaster(
+                {name: build_operation(name, channels, 1, normalization) for name in space.operations},
+                own_mixture=False,
+            )
+            for _ in self.edges
+        )
+
+    def forward(self, x: Tensor, mixture: Tensor) -> Tensor:
+        """Output (batch, channels, ...); `mixture` is (edges, experts), or one a sample."""
+        states = [x]
+        for (source, node), forecaster, u in zip(
+            self.edges, self.forecasters, mixture.unbind(-2), strict=True
+        ):
+            prediction = forecaster(states[source], u)
+            if node == len(states):
+                states.append(prediction)
+            else:
+                states[node] = states[node] + prediction
+        return states[-1]
+
+    def forecaster(self, edge: int) -> Forecaster:
+        """The forecaster on one edge, by its place in the order of the space."""
+        found = self.forecasters[edge]
+        assert isinstance(found, Forecaster)  # noqa: S101 - for the type checker
+        return found
+
+
+class BenchmarkSupernet(nn.Module):
+    """`cells` cells a stage, the first stage with `channels` channels; they double at each reduction."""
+
+    mixture_parameters = ("normal_mixture",)
+    normal_identities: Tensor
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        *,
+        num_classes: int,
+        in_chans: int = 3,
+        cells: int = 5,
+        channels: int = 16,
+    ) -> None:
+        super().__init__()
+        for name, value, least in (
+            ("num_classes", num_classes, 2),
+            ("in_chans", in_chans, 1),
+            ("cells", cells, 1),
+            ("channels", channels, 1),
+        ):
+            if value < least:
+                raise ConfigError(f"{name} must be at least {least}, got {value}")
+        self.space, self.cells_a_stage = space, cells
+        self.replications = {CellKind.NORMAL.value: STAGES * cells}
+        self.stem = nn.Sequential(
+            nn.Conv2d(in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
+        )
+        built: list[nn.Module] = []
+        for stage in range(STAGES):
+            if stage:
+                built.append(ResidualReduction(channels, 2 * channels, NORMALIZATION))
+                channels *= 2
+            built += [BenchmarkSearchCell(space, channels, NORMALIZATION) for _ in range(cells)]
+        self.blocks = nn.ModuleList(built)
+        self.last = nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())
+        self.classifier = nn.Linear(channels, num_classes)
+        self.normal_mixture = uniform_mixture(len(space.edges), len(space.operations))
+        identities = torch.tensor([name == IDENTITY for name in space.operations])
+        self.register_buffer(
+            "normal_identities", identities.expand(len(space.edges), -1).clone(), persistent=False
+        )
+
+    @property
+    def mixtures(self) -> dict[str, nn.Parameter]:
+        """The one mixture (forecasters, experts)."""
+        return {CellKind.NORMAL.value: self.normal_mixture}
+
+    def spread(self) -> dict[str, Tensor]:
+        """The mixture copied for every cell: (replications, forecasters, experts)."""
+        kind = CellKind.NORMAL.value
+        return {kind: self.normal_mixture.detach().expand(self.replications[kind], -1, -1)}
+
+    def forward(self, x: Tensor, mixtures: Mapping[str, Tensor] | None = None) -> Tensor:
+        """Logits of images (batch, channels, height, width).
+
+        `mixtures`, one for each cell, stand in for the shared one: (replications, forecasters,
+        experts), or (replications, batch, forecasters, experts) for one a sample.
+        """
+        kind = CellKind.NORMAL.value
+        given = self.normal_mixture.expand(self.replications[kind], -1, -1)
+        rows = iter((given if mixtures is None else mixtures[kind]).unbind(0))
+        x = self.stem(x)
+        for block in self.blocks:
+            x = block(x, next(rows)) if isinstance(block, BenchmarkSearchCell) else block(x)
+        logits: Tensor = self.classifier(self.last(x).mean((-2, -1)))
+        return logits
+
+    def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:  # noqa: ARG002
+        """Delete experts, given by their columns, of one forecaster in every cell."""
+        doomed = [self.space.operations[expert] for expert in experts]
+        for block in self.blocks:
+            if isinstance(block, BenchmarkSearchCell):
+                block.forecaster(forecaster).wipe(doomed)
+
+    def identities(self, kind: str) -> Tensor:  # noqa: ARG002 - there is one
+        """Mask (forecasters, experts) of the skip connections."""
+        return self.normal_identities
+
+    def stages(self, kind: str) -> tuple[int, ...]:  # noqa: ARG002 - there is one
+        """For each cell its stage: how many reductions came before it."""
+        return tuple(stage for stage in range(STAGES) for _ in range(self.cells_a_stage))
