@@ -139,10 +139,22 @@ def test_what_a_user_says_goes_before_the_recipe():
 
 def test_few_images_are_trained_on_for_more_epochs_and_it_is_told():
     config, recipe, notes = resolved(recipe="quick", examples=256)
-    assert recipe.epochs == config.epochs == 500  # 2 steps an epoch, 1000 steps at least
-    assert notes == ["500 epochs: 1000 steps from 256 images"]
+    assert recipe.epochs == config.epochs == 63  # 16 steps an epoch, 1000 steps at least
+    assert notes[-1] == "63 epochs: 1008 steps from 256 images"
     assert resolved(recipe="quick", examples=256, epochs=3)[1].epochs == 3
-    assert resolved(recipe="quick", examples=50_000)[1].epochs == 20
+    assert resolved(recipe="quick", examples=50_000)[1].epochs == 16
+
+
+def test_few_images_are_trained_on_in_smaller_batches_at_a_rate_that_goes_with_them():
+    _, recipe, notes = resolved(recipe="quick", examples=2000)
+    assert (recipe.batch_size, recipe.learning_rate) == (64, pytest.approx(0.3 * 64 / 256))
+    assert notes[0] == "batch 64, learning rate 0.075: 31 steps an epoch"
+    _, recipe, _ = resolved(recipe="quick", examples=2000, batch_size=128)
+    assert (recipe.batch_size, recipe.learning_rate) == (128, pytest.approx(0.15))
+    _, recipe, _ = resolved(recipe="quick", examples=2000, batch_size=128, learning_rate=0.2)
+    assert recipe.learning_rate == 0.2
+    for name in ("xnas-1500", "darts-600"):  # published numbers stay as they are
+        assert resolved(recipe=name, examples=200)[1].batch_size == 96
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class Training:
         first = next(p for p in model.parameters() if p.dim() == 4)
         if first.is_contiguous(memory_format=torch.channels_last):
             images = images.to(memory_format=torch.channels_last)
-        self.batch = images, labels
+        self.batch = images.zero_(), labels.zero_()  # a step may be captured before the first batch
         self.rate = torch.tensor(settings.schedule.rate(0), device=device)
         self.optimizer = torch.optim.SGD(
             model.parameters(),

@@ -27,6 +27,8 @@ from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import ImagenetStem
 from xnas.runs.folder import told_as
 from xnas.space import Genotype, Network, create_model
+from xnas.space.benchmark_network import BenchmarkCell, BenchmarkNetwork
+from xnas.space.benchmark_supernet import STAGES
 from xnas.space.network import Cell
 
 FORMAT, VERSION = "xnas-model", 1
@@ -136,7 +138,18 @@ def model_card(
 
 def network_arguments(model: Network) -> dict[str, int | bool | str]:
     """Arguments of `create_model` that build the network again, read off its layers."""
-    bare = (getattr(cell, "_orig_mod", cell) for cell in model.cells)  # some may be compiled
+    bare = [getattr(cell, "_orig_mod", cell) for cell in model.cells]  # some may be compiled
+    if isinstance(model, BenchmarkNetwork):
+        staged = [cell for cell in bare if isinstance(cell, BenchmarkCell)]
+        return {
+            "network": "cifar",
+            "num_classes": model.num_classes,
+            "in_chans": model.in_chans,
+            "channels": staged[0].channels,
+            "cells": len(staged) // STAGES,
+            "squeeze_excitation": False,
+            "stem_channels": staged[0].channels,
+        }
     cells = [cell for cell in bare if isinstance(cell, Cell)]
     imagenet = isinstance(model.stem, ImagenetStem)
     convolution = model.stem.get_submodule("quarter.3" if imagenet else "layers.0")

@@ -12,7 +12,16 @@ import torch
 from xnas.errors import ConfigError
 from xnas.runs.checks import require_kinds, require_least
 from xnas.runs.recipes import Recipe, recipe_for, seen_size
-from xnas.space import NETWORKS, PRESETS, Genotype, count_macs, count_parameters, create_model
+from xnas.space import (
+    NETWORKS,
+    PRESETS,
+    SPACES,
+    Genotype,
+    count_macs,
+    count_parameters,
+    create_model,
+)
+from xnas.space.benchmark_network import CELLS, CHANNELS
 
 MOST_CHANNELS = 1024
 
@@ -110,7 +119,7 @@ class TrainConfig(TrainOptions):
             ("batch_size", 2),
             ("accumulate", 1),
             ("channels", 1),
-            ("cells", 3),
+            ("cells", 1),
             ("image_size", 8),
             ("cutout", 0),
         ):
@@ -161,6 +170,11 @@ def resolve(
         kind = NETWORKS[config.network or recipe.network]
         recipe = replace(recipe, channels=PRESETS[config.cell], cells=kind.cells)
     notes = []
+    if SPACES[genotype.space].as_string:
+        recipe = replace(
+            recipe, channels=CHANNELS, cells=CELLS, auxiliary_weight=0.0, drop_path_rate=0.0
+        )
+        notes.append("the benchmark's own network: no auxiliary tower, no drop path")
     changed = {
         name: getattr(config, name)
         for name in (f.name for f in fields(Recipe))
@@ -169,6 +183,7 @@ def resolve(
     if changed.get("auto_augment") == "none":
         changed["auto_augment"] = None
     recipe = replace(recipe, **changed | {"image_size": config.image_size, "resize": config.resize})
+    recipe = _fitting_batch(config, recipe, examples, notes)
     if examples < recipe.batch_size:
         raise ConfigError(
             f"batch of {recipe.batch_size}, but only {examples} training images; use a smaller "
@@ -206,6 +221,25 @@ def resolve(
         backend=backend,
     )
     return resolved, recipe, notes
+
+
+SMALLEST_BATCH = 16
+
+
+def _fitting_batch(config: TrainConfig, recipe: Recipe, examples: int, notes: list[str]) -> Recipe:
+    """Smaller batches for few images, where the recipe allows it; the rate goes with the batch."""
+    if not recipe.least_batches:
+        return recipe
+    usual = recipe_for(config.recipe, "").batch_size
+    batch = recipe.batch_size
+    if config.batch_size is None:
+        while batch > SMALLEST_BATCH and examples // batch < recipe.least_batches:
+            batch //= 2
+    if batch == usual:
+        return recipe
+    rate = recipe.learning_rate if config.learning_rate else recipe.learning_rate * batch / usual
+    notes.append(f"batch {batch}, learning rate {rate:.3g}: {examples // batch} steps an epoch")
+    return replace(recipe, batch_size=batch, learning_rate=rate)
 
 
 def _channels(

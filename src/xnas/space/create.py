@@ -50,7 +50,7 @@ def create_model(
             auxiliary=auxiliary or None,
             drop_path_rate=drop_path_rate or None,
             squeeze_excitation=squeeze_excitation or None,
-            stem_channels=stem_channels,
+            stem_channels=None if stem_channels in (channels, CHANNELS) else stem_channels,
         )
         return BenchmarkNetwork(
             genotype,
