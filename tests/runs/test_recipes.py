@@ -11,7 +11,7 @@ from xnas.runs.train_config import TrainConfig, resolve, resolve_images
 from xnas.space import find_genotype
 
 COLUMNS = (
-    *("network", "channels", "cells", "epochs", "least_steps", "batch_size"),
+    *("network", "channels", "cells", "epochs", "least_steps", "least_batches", "batch_size"),
     *("learning_rate", "cycles", "cycle_decay", "power", "lowest_rate", "warmup", "rate_by_step"),
     *("nesterov", "momentum", "weight_decay", "gradient_clip", "label_smoothing"),
     *("auxiliary_weight", "drop_path_rate", "cutout", "auto_augment"),
@@ -21,7 +21,7 @@ COLUMNS = (
 # 0.025, cutout 16, drop path 0.2, auxiliary 0.4, smoothing 0.1; power 2 and 1e-8 are sharpDARTS's, the
 # clip of 5 is DARTS's.
 PAPER = (
-    *("cifar", 36, 20, 1500, 0, 96),
+    *("cifar", 36, 20, 1500, 0, 0, 96),
     *(0.025, 5, 0.5, 2.0, 1e-8, 0.0, False),
     *(True, 0.9, 3e-4, 5.0, 0.1),
     *(0.4, 0.2, 16, "cifar10"),
@@ -30,7 +30,7 @@ PAPER = (
 # Sec. 9.3: batch 1280, 250 epochs, one cycle, weight decay 1e-4, auxiliary 0.4, resized crops, test 224
 # of 256. Not stated: the rate (0.1 for every 256 images), smoothing 0.1 (DARTS), power 10 (sharpDARTS).
 IMAGENET = (
-    *("imagenet", 46, 14, 250, 0, 1280),
+    *("imagenet", 46, 14, 250, 0, 0, 1280),
     *(0.5, 1, 1.0, 10.0, 0.0, 0.0, False),
     *(True, 0.9, 1e-4, 5.0, 0.1),
     *(0.4, 0.0, 0, "imagenet"),
@@ -39,7 +39,7 @@ IMAGENET = (
 # DARTS (Liu et al. 2019), App. A.2: 600 epochs, batch 96, cosine from 0.025, cutout, drop path 0.2,
 # auxiliary 0.4, momentum 0.9, weight decay 3e-4, clip 5.
 PLAIN = (
-    *("cifar", 36, 20, 600, 0, 96),
+    *("cifar", 36, 20, 600, 0, 0, 96),
     *(0.025, 1, 1.0, 1.0, 0.0, 0.0, False),
     *(False, 0.9, 3e-4, 5.0, 0.0),
     *(0.4, 0.2, 16, None),
@@ -84,6 +84,7 @@ def test_no_other_recipe_does():
 
 def test_quick_is_short_and_plain():
     quick = RECIPES["quick"]
+    assert (quick.channels, quick.cells, quick.batch_size, quick.learning_rate) == (40, 5, 256, 0.3)
     assert (quick.auto_augment, quick.cutout, quick.drop_path_rate) == (None, 0, 0.0)
     assert quick.epochs <= 30
     assert quick.rate_by_step

@@ -461,7 +461,7 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
         ({"epochs": 0}, "epochs must be at least 1, got 0"),
         ({"batch_size": 1}, "batch-size must be at least 2, got 1"),
         ({"image_size": 7}, "image-size must be at least 8, got 7"),
-        ({"cells": 2}, "cells must be at least 3, got 2"),
+        ({"cells": 0}, "cells must be at least 1, got 0"),
         ({"accumulate": 0}, "accumulate must be at least 1, got 0"),
         ({"learning_rate": 0.0}, "learning-rate must be a positive number, got 0.0"),
         ({"gradient_clip": -1.0}, "gradient-clip must be 0 or more, got -1.0"),
