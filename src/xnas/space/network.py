@@ -7,6 +7,7 @@ and gives the concatenation of its nodes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -122,7 +123,7 @@ class Cell(nn.Module):
         return dropped
 
 
-class Network(nn.Module):
+class Network(nn.Module, ABC):
     """What every final network is: features, a classifier on their mean, perhaps an auxiliary tower."""
 
     genotype: Genotype
@@ -141,9 +142,9 @@ class Network(nn.Module):
         self.drop_path: DropPath | None = None
         self.auxiliary_tower: AuxiliaryTower | None = None
 
+    @abstractmethod
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What the classifier pools, and what an auxiliary tower reads."""
-        raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (batch, classes) of images (batch, channels, height, width)."""

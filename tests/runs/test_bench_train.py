@@ -1,0 +1,39 @@
+"""What a training step costs: measured on this machine, told as a table."""
+
+import pytest
+import torch
+
+from xnas import ConfigError
+from xnas.report.tables import train_cost_table
+from xnas.runs.bench_train import CASES, ON_CPU, BenchTrainConfig, measure_case
+from xnas.runs.checks import require_least
+
+SMALL = BenchTrainConfig(cells=3, channels=2, batch_size=4, image_size=8, steps=5, device="cpu")
+
+
+def test_plain_steps_are_timed_and_told():
+    costs = [measure_case(case, SMALL) for case in ON_CPU]
+    assert [cost.case for cost in costs] == list(ON_CPU)
+    assert all(cost.milliseconds > 0 and cost.device == "CPU" for cost in costs)
+    header, _, first, _ = [*train_cost_table(costs).splitlines()]
+    assert header == "CPU"
+    assert first.startswith("plain, fp32")
+    assert " 1.00 " in first
+
+
+def test_every_case_is_a_training_that_can_be_asked_for():
+    for case in CASES:
+        assert SMALL.train_config(case).recipe == "xnas-1500"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_captured_steps_need_a_gpu():
+    with pytest.raises(ConfigError, match="backend fused needs a GPU"):
+        measure_case("captured, bf16", SMALL)
+
+
+def test_too_few_steps_are_refused():
+    with pytest.raises(ConfigError, match="steps must be at least 5, got 4"):
+        BenchTrainConfig(steps=4)
+    with pytest.raises(ConfigError, match="batch-size must be at least 2, got 1"):
+        require_least("batch_size", 1, 2)
