@@ -1,5 +1,8 @@
 """`xnas data`: what there is, where it is, whether it is whole, and how to get it."""
 
+import os
+import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -96,6 +99,9 @@ def test_a_folder_is_described(capsys, tmp_path):
     assert "RGB (" in told
     assert "by the rule crop: cover, then crop the centre" in told
     assert "a search would see 3 channels, 64 x 64" in told
+    assert "only the headers of the images were read" in told
+    assert "would refuse" not in told
+    assert "would stop" not in told
 
 
 def test_a_folders_rule_and_size_can_be_tried(capsys, tmp_path):
@@ -110,6 +116,51 @@ def test_a_folders_bad_images_are_counted(capsys, tmp_path):
     (root / "red ones" / "4.png").write_bytes(b"")
     _, told, _ = run(capsys, root)
     assert "2 bad files; the first: cannot read the image" in told
+    assert "a run would stop at bad files; with --skip-bad-images it leaves them out" in told
+    make_image(root / "red ones" / "5.tiff", 0.5, mode="F")
+    assert "3 bad files" in run(capsys, root)[1]
+
+
+def test_what_a_run_would_refuse_is_told(capsys, tmp_path):
+    root = photos(tmp_path / "photos")
+    make_image(root / "red ones" / "3.png", (1, 2, 3), size=(7, 30))
+    _, told, _ = run(capsys, root)
+    assert "a run would refuse this folder: " in told
+    assert "3.png is 7 x 30 pixels; images need at least 8 a side" in told
+    assert "would refuse" not in run(capsys, root, "--image-size", "32")[1]
+    for path in (root / "Grüne").iterdir():
+        path.write_bytes(b"")
+    _, told, _ = run(capsys, root, "--image-size", "32")
+    assert "a run would refuse this folder: class 'Grüne' of photos has 0 training images left" in told
+
+
+def test_a_test_part_that_lacks_a_class_is_told(capsys, tmp_path):
+    photos(tmp_path / "photos" / "train")
+    make_image(tmp_path / "photos" / "test" / "red ones" / "1.png", (1, 2, 3))
+    _, told, _ = run(capsys, tmp_path / "photos")
+    assert "note: test has no images of 1 of 2 classes, such as 'Grüne'" in told
+
+
+def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path):
+    root = photos(tmp_path / "photos")
+    told = subprocess.run(
+        [sys.executable, "-m", "xnas", "data", str(root)],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    assert b"images a class: Gr?ne 3" in told.stdout
+
+
+def test_an_archive_of_something_else_is_told_with_status_2(capsys, tmp_path):
+    make_image(tmp_path / "holiday.png", (1, 2, 3))
+    with tarfile.open(tmp_path / "holiday.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "holiday.png", "holiday.png")
+    status, _, complaint = run(capsys, "cifar100", "--unpack", tmp_path / "holiday.tar.gz")
+    assert status == 2
+    assert "holds nothing of CIFAR-100: none of train, test, meta is in it" in complaint
+    assert not (tmp_path / "data").exists()
 
 
 def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
@@ -125,7 +176,9 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
     [
         (("nowhere",), "no dataset or folder called 'nowhere'; give a folder of class folders, or one"),
         (("a" * 5000,), "File name too long"),
-        (("--download",), "--download and --unpack need a dataset's name"),
+        (("--download",), "--download and --unpack need a dataset's name: digits, fashion_mnist"),
+        (("digits", "--data-dir", __file__), "data-dir must be a folder, got the file"),
+        (("--data-dir", __file__), "data-dir must be a folder, got the file"),
         (("nowhere", "--download"), "need a dataset's name, got nowhere: digits, fashion_mnist"),
         (("imagenet", "--download"), "torchvision offers no download of ImageNet"),
         (("cifar10", "--unpack", "nowhere.tar.gz"), "no archive nowhere.tar.gz to unpack"),

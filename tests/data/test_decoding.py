@@ -87,3 +87,35 @@ def test_damaged_camera_data_are_no_reason_to_refuse_a_photograph(tmp_path):
     path = tmp_path / "a.jpg"
     Image.new("RGB", (16, 16), (9, 9, 9)).save(path, exif=b"Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x05")
     assert decode_image(path, channels=1, size=(16, 16), resize="crop").shape == (1, 16, 16)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [([0, 128, 255], [0, 128, 255]), ([0, 256, 65535], [0, 1, 255])]
+)
+def test_grey_of_32_bits_is_read_by_the_range_that_it_has(tmp_path, values, expected):
+    pixels = np.tile(np.array(values, dtype=np.int32), (8, 1))
+    Image.fromarray(pixels).save(tmp_path / "a.tiff")
+    assert image_header(tmp_path / "a.tiff") == ((8, 3), "I")
+    image = decode_image(tmp_path / "a.tiff", channels=1, size=(8, 3), resize="crop")
+    assert image[0, 0].tolist() == expected
+
+
+def test_dark_grey_of_16_bits_stays_dark(tmp_path):
+    Image.fromarray(np.full((8, 8), 255, dtype=np.uint16)).save(tmp_path / "a.png")
+    assert int(decode_image(tmp_path / "a.png", channels=1, size=(8, 8), resize="crop").max()) == 0
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("mode", ["LAB", "CMYK", "YCbCr"])
+def test_other_spaces_of_colour_are_converted(tmp_path, mode, channels):
+    Image.new(mode, (8, 8)).save(tmp_path / "a.tiff")
+    image = decode_image(tmp_path / "a.tiff", channels=channels, size=(8, 8), resize="crop")
+    assert image.shape == (channels, 8, 8)
+
+
+def test_floats_are_refused_by_their_header_already(tmp_path):
+    Image.new("F", (8, 8)).save(tmp_path / "a.tiff")
+    with pytest.raises(
+        DatasetError, match="its grey values are floats of unknown range; save it with 8"
+    ):
+        image_header(tmp_path / "a.tiff")

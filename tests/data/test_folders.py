@@ -9,6 +9,8 @@ import torch
 from PIL import Image
 
 from xnas.data import BatchSource, halves, list_folder, load_data
+from xnas.data.folders import load_files
+from xnas.data.options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 
 
@@ -453,3 +455,79 @@ def test_linked_class_folders_are_followed(tmp_path):
     for name in ("rose", "tulip"):
         (tmp_path / "here" / name).symlink_to(tmp_path / "elsewhere" / name)
     assert load_data(tmp_path / "here").classes == ("rose", "tulip")
+
+
+def test_class_folders_whose_names_are_not_utf8_are_refused(tmp_path):
+    flowers(tmp_path)
+    strange = os.fsencode(tmp_path) + b"/\xff\xfe"
+    (tmp_path / "rose").rename(os.fsdecode(strange))
+    with pytest.raises(
+        DatasetError, match=r"'\\udcff\\udcfe' in .* a name that is not UTF-8; rename it"
+    ):
+        load_data(tmp_path)
+
+
+def test_a_dataset_whose_own_folder_is_not_utf8_is_refused(tmp_path):
+    root = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    flowers(tmp_path / root)
+    with pytest.raises(
+        DatasetError, match=r"the name of the data, '\\udcff', is not UTF-8 text; rename"
+    ):
+        load_data(root)
+
+
+def test_a_test_part_without_some_class_is_noted(tmp_path):
+    flowers(tmp_path / "train", classes=("lily", "rose", "tulip"))
+    flowers(tmp_path / "test", classes=("rose",))
+    assert "test has no images of 2 of 3 classes, such as 'lily'" in load_data(tmp_path).note
+
+
+def headless(root):
+    """Images of which two tell in their headers that they are bad: an empty file, and no file at all."""
+    numbered(root)
+    (root / "a" / "0.png").write_bytes(b"")
+    (root / "b" / "3.png").unlink()
+    (root / "b" / "3.png").symlink_to(root / "gone.png")
+    return root
+
+
+@pytest.mark.parametrize("size", [None, 16])
+def test_streamed_images_lack_the_bad_ones_that_images_in_memory_lack(tmp_path, size):
+    root = headless(tmp_path / "data")
+    held, streamed = (
+        load_data(root, image_size=size, skip_bad_images=True, stream=stream) for stream in (False, True)
+    )
+    assert len(held.images) + len(held.test_images) == 34
+    assert torch.equal(held.labels, streamed.labels)
+    assert torch.equal(held.test_labels, streamed.test_labels)
+    for images, files in ((held.images, streamed.images), (held.test_images, streamed.test_images)):
+        assert torch.equal(images, torch.stack([files.read(index) for index in range(len(files))]))
+    assert len(streamed.fingerprint()) == 32
+    assert "2 bad images left out" in streamed.note
+
+
+def test_a_shape_that_is_known_does_not_keep_bad_images_in_a_stream(tmp_path):
+    index = list_folder(headless(tmp_path / "data"))
+    options = DataOptions(skip_bad_images=True, stream=True)
+    data = load_files(index, options, size=(16, 16), channels=3)
+    assert len(data.files) + len(data.test_files) == 34
+
+
+def test_a_class_of_bad_images_is_told_when_they_are_streamed(tmp_path):
+    flowers(tmp_path)
+    for path in (tmp_path / "rose").iterdir():
+        path.write_bytes(b"")
+    with pytest.raises(DatasetError, match=r"class 'rose' of .* has 0 training images left"):
+        load_data(tmp_path, skip_bad_images=True, stream=True)
+
+
+def test_a_dataset_without_files_cannot_be_streamed():
+    with pytest.raises(ConfigError, match="digits has no image files to stream; leave --stream out"):
+        load_data("digits", stream=True)
+    assert len(load_data("digits", stream=False).images)
+
+
+def test_a_file_is_no_folder_for_datasets(tmp_path):
+    (tmp_path / "file.txt").touch()
+    with pytest.raises(ConfigError, match=r"data-dir must be a folder, got the file .*file.txt"):
+        load_data("digits", data_dir=tmp_path / "file.txt")

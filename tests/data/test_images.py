@@ -85,3 +85,8 @@ def test_a_channel_without_variation_gets_a_deviation_that_can_divide():
 def test_what_no_network_could_use_is_refused(changes, words):
     with pytest.raises(DatasetError, match=words):
         build(**changes)
+
+
+def test_names_that_are_not_utf8_are_refused():
+    with pytest.raises(DatasetError, match=r"a class of the data, '\\udcff', is not UTF-8 text; rename"):
+        build(classes=("a", "\udcff"))

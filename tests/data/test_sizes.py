@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F  # noqa: N812 - torch's own habit
 from torchvision.transforms.v2 import functional as tv
 
 from xnas.data import ImageData, fit, fitting_size, resized
@@ -34,7 +35,10 @@ def test_a_size_for_no_images_is_refused():
         fitting_size([])
 
 
-@pytest.mark.parametrize(("height", "width"), [(40, 90), (90, 40), (64, 64), (20, 31)])
+@pytest.mark.parametrize(
+    ("height", "width"),
+    [(40, 90), (90, 40), (64, 64), (20, 31), (20, 160), (160, 20), (12, 84), (64, 512)],
+)
 def test_a_square_is_the_shorter_side_resized_and_the_centre_cropped(height, width):
     images = torch.randint(256, (2, 3, height, width), dtype=torch.uint8)
     expected = tv.center_crop(tv.resize(images, [32], antialias=True), [32, 32])
@@ -129,3 +133,20 @@ def test_a_dataset_of_the_right_size_stays_as_it_is():
 def test_images_too_small_to_be_reduced_twice_are_refused():
     with pytest.raises(ConfigError, match="image_size must be at least 8, got 7"):
         resized(dataset((16, 16)), 7)
+
+
+@pytest.mark.parametrize("shape", [(8, 400_000), (400_000, 8)])
+def test_a_very_long_image_is_cut_before_it_is_enlarged(shape, monkeypatch):
+    scaled = []
+
+    def noted(images, size, **settings):
+        scaled.append(size)
+        return F.interpolate(images, size, **settings)
+
+    monkeypatch.setattr("xnas.data.sizes.F", type("F", (), {"interpolate": staticmethod(noted)}))
+    image = torch.zeros(1, 1, *shape, dtype=torch.uint8)
+    image[..., shape[0] // 2 - 4 : shape[0] // 2 + 4, shape[1] // 2 - 4 : shape[1] // 2 + 4] = 200
+    cropped = fit(image, (64, 64))
+    assert cropped.shape == (1, 1, 64, 64)
+    assert cropped[..., 8:-8, 8:-8].unique().tolist() == [200]  # its middle
+    assert max(scaled[0]) == 8 * 64

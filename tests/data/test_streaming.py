@@ -598,6 +598,7 @@ def test_a_fingerprint_follows_names_lengths_labels_and_shape_but_not_the_place(
     moved[5].unlink()
     with pytest.raises(DatasetError, match=r"cannot find the image .*5.png \(No such file"):
         there.fingerprint()
+    assert replace(there, skip_bad_images=True).fingerprint() != data.fingerprint()
 
 
 @pytest.mark.parametrize(

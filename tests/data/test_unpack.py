@@ -40,7 +40,7 @@ def zipped(path, contents):
     return path
 
 
-CONTENTS = {"train/cat/1.png": b"one" * 1000, "test/cat/2 ä.png": b"two" * 1000}
+CONTENTS = {"train/airplane/1.png": b"one" * 1000, "test/cat/2 ä.png": b"two" * 1000}
 
 
 def files(folder):
@@ -162,16 +162,17 @@ def test_an_archive_larger_than_the_disk_is_refused(tmp_path, monkeypatch):
 
 
 def test_an_archive_with_the_published_name_must_have_the_published_checksum(tmp_path):
-    archive = tar(tmp_path / "CINIC-10.tar.gz", member("train/1.png", b"x"))
+    archive = tar(tmp_path / "CINIC-10.tar.gz", member("train/airplane/1.png", b"x"))
     with pytest.raises(DatasetError, match=r"has the md5 .* instead of 6ee4d0c9"):
         unpack(archive, CINIC, tmp_path / "data")
     source = Source(CINIC.sources[0].url, md5(archive.read_bytes(), usedforsecurity=False).hexdigest())
     unpack(archive, replace(CINIC, sources=(source,)), tmp_path / "data")
-    assert files(tmp_path / "data") == {"CINIC-10/train/1.png": b"x"}
+    assert files(tmp_path / "data") == {"CINIC-10/train/airplane/1.png": b"x"}
 
 
 def test_nothing_is_overwritten(tmp_path):
-    archive = tar(tmp_path / "a.tar.gz", member("test/1.png", b"new"), member("train/1.png", b"new"))
+    names = ("test/airplane/1.png", "train/1.png")
+    archive = tar(tmp_path / "a.tar.gz", *(member(name, b"new") for name in names))
     (tmp_path / "data" / "CINIC-10" / "train").mkdir(parents=True)
     with pytest.raises(DatasetError, match="CINIC-10/train is there already; remove it"):
         unpack(archive, CINIC, tmp_path / "data")
@@ -180,11 +181,11 @@ def test_nothing_is_overwritten(tmp_path):
 
 def test_two_archives_can_make_one_dataset(tmp_path):
     groceries = CATALOGUE["freiburg"]
-    images = tar(tmp_path / "images.tar.gz", member("images/MILK/1.png", b"x"))
+    images = tar(tmp_path / "images.tar.gz", member("images/BEANS/1.png", b"x"))
     lists = zipped(tmp_path / "lists.zip", {"freiburg_groceries_dataset-master/splits/train0.txt": b"y"})
     unpack(images, groceries, tmp_path / "data")
     place = unpack(lists, groceries, tmp_path / "data")
-    assert files(place) == {"images/MILK/1.png": b"x", "splits/train0.txt": b"y"}
+    assert files(place) == {"images/BEANS/1.png": b"x", "splits/train0.txt": b"y"}
 
 
 @pytest.mark.parametrize("name", ["digits", "svhn", "fashion_mnist", "imagenet"])
@@ -209,3 +210,19 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "data").write_text("a file", encoding="utf8")
     with pytest.raises(DatasetError, match=r"cannot write to .*data .*; choose another .* --data-dir"):
         unpack(archive, CINIC, tmp_path / "data")
+
+
+def test_an_archive_of_something_else_is_refused_and_leaves_nothing_behind(tmp_path):
+    archive = tar(tmp_path / "holiday.tar.gz", member("holiday/1.png", b"x"))
+    with pytest.raises(
+        DatasetError, match=r"holds nothing of CINIC-10: none of train/airplane, .* is in"
+    ):
+        unpack(archive, CINIC, tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_text_that_is_called_an_archive_is_told_in_a_few_words(tmp_path):
+    (tmp_path / "text.tar").write_text("no archive " * 100, encoding="utf8")
+    with pytest.raises(DatasetError, match="is truncated, damaged or no archive") as told:
+        unpack(tmp_path / "text.tar", CINIC, tmp_path / "data")
+    assert "method" not in str(told.value)

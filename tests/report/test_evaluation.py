@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from xnas.errors import ConfigError
 from xnas.records import CalibrationBin, Evaluation
 from xnas.report.evaluation import (
     class_table,
@@ -100,9 +101,17 @@ def test_the_confusion_figure_shows_shares_and_names_every_class(classes):
     assert max(figure.get_size_inches()) <= 15
 
 
-def test_more_classes_than_can_be_named_are_numbered():
-    ticks = draw_confusion(evaluation(classes=200)).axes[0].get_yticklabels()
-    assert [tick.get_text() for tick in ticks[:2]] == ["0", "10"]
+def test_of_over_a_hundred_classes_the_page_lists_the_worst_and_no_confusions_are_drawn():
+    shares = [0.9] * 101
+    shares[7], shares[3] = 0.1, None
+    record = replace(evaluation(classes=101), accuracies=tuple(shares))
+    page = evaluation_page(record)
+    assert "The 50 worst of 101 classes; all are in the JSON file. Confusions of over 100" in page
+    rows = [line for line in page.splitlines() if line.startswith("| class ")][1:]
+    assert len(rows) == 50
+    assert rows[0].startswith("| class 7 | 10 | 10.00 % |")
+    with pytest.raises(ConfigError, match="confusions of 101 classes cannot be drawn; at most 100 can"):
+        draw_confusion(record)
 
 
 def test_names_are_no_formulas_and_long_ones_are_cut(tmp_path):

@@ -11,6 +11,7 @@ from trained import edited, network, saved_run
 from xnas import ConfigError, DatasetError, ImageData
 from xnas.data import StreamedImages, load_data, standardize
 from xnas.data.cifar import MEAN, STD
+from xnas.records import CalibrationBin, Evaluation
 from xnas.runs.evaluate import (
     RELEASED,
     EvaluateConfig,
@@ -342,3 +343,34 @@ def test_a_damaged_evaluation_is_named(tmp_path):
     (tmp_path / "e.json").write_text('{"format": "xnas-evaluation", "version": 2}', encoding="utf8")
     with pytest.raises(ConfigError, match="of version 2; this xnas reads"):
         read_evaluation(tmp_path / "e.json")
+
+
+def test_the_confusions_of_many_classes_are_not_drawn(tmp_path):
+    count = 101
+    done = Evaluation(
+        images=count,
+        classes=tuple(map(str, range(count))),
+        top1=1.0,
+        top5=1.0,
+        loss=0.0,
+        counts=(1,) * count,
+        accuracies=(1.0,) * count,
+        confusion=tuple((0,) * k + (1,) + (0,) * (count - 1 - k) for k in range(count)),
+        calibration_error=0.0,
+        calibration=(CalibrationBin(lower=0.0, upper=1.0, images=count, confidence=1.0, accuracy=1.0),),
+    )
+    names = [path.name for path in write_evaluation(tmp_path / "out", done)]
+    assert "reliability.png" in names
+    assert "confusion.png" not in names
+
+
+def test_a_run_on_images_in_files_finds_them_again_unchanged(tmp_path, photos, monkeypatch):
+    monkeypatch.setattr("xnas.data.streaming.default_workers", lambda **_: 0)
+    streamed = load_data(photos, stream=True)
+    saved_run(tmp_path / "run", streamed)
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text(encoding="utf8"))
+    for recorded, changed in ((True, False), (False, True)):
+        config |= {"data": str(photos), "config": {"stream": recorded}}
+        path.write_text(json.dumps(config), encoding="utf8")
+        assert (CHANGED in evaluate_run(tmp_path / "run", config=CPU).notes) == changed

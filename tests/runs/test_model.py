@@ -346,7 +346,19 @@ def test_files_that_cannot_be_read_are_named(classifier, tmp_path, pictures):
         classifier.predict(whole)
 
 
+@pytest.mark.parametrize("size", [(0, 5), (5, 0)])
+@pytest.mark.parametrize("mode", ["RGB", "I"])
+def test_an_image_without_pixels_is_refused(classifier, mode, size):
+    with pytest.raises(
+        DatasetError, match=rf"cannot read the image of mode {mode} \(it has no pixels\)"
+    ):
+        classifier.predict(Image.new(mode, size))
+
+
 def test_top_and_device_have_to_be_possible(classifier, run):
+    image = torch.zeros(1, 8, 8, dtype=torch.uint8)
+    with pytest.raises(ConfigError, match=r"top must be a whole number, got 1\.5"):
+        classifier.predict(image, top=1.5)
     with pytest.raises(ConfigError, match="top must be at least 1, got 0"):
         classifier.predict([], top=0)
     with pytest.raises(ConfigError, match="no such device: 'gpu'"):

@@ -1,6 +1,7 @@
 """A search never sees the test images, and does with the others what it is told."""
 
 import json
+import os
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from searching import stripes, tiny
 
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError
+from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, resume_search, search
 
 
@@ -149,3 +151,45 @@ def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
     assert found[0].genotype == found[1].genotype
     for one, other in zip(found[0].epochs, found[1].epochs, strict=True):
         assert (one.train_loss, one.valid_loss) == (other.train_loss, other.valid_loss)
+
+
+def test_a_resumed_search_reads_images_as_it_did_though_it_would_now_choose_otherwise(
+    tmp_path, monkeypatch
+):
+    for number in range(24):
+        make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, 9))
+    for name, streams in (("held", False), ("streamed", True)):
+        out = tmp_path / name
+        monkeypatch.setattr("xnas.data.folders.streams", lambda *_, first=streams: first)
+        search(tiny(out=out, epochs=1), str(tmp_path / "data"))
+        saved = json.loads((out / "config.json").read_text(encoding="utf8"))
+        assert saved["config"]["stream"] is streams
+        (out / "genotype.json").unlink()
+        monkeypatch.setattr("xnas.data.folders.streams", lambda *_, first=streams: not first)
+        assert resume_search(out).genotype
+
+
+def test_a_folder_is_free_again_though_a_worker_has_inherited_its_handle(tmp_path, monkeypatch):
+    folder, inherited, plain_open = RunFolder.create(tmp_path / "run", None), [], os.open
+
+    def opened(*arguments):
+        handle = plain_open(*arguments)
+        inherited.append(os.dup(handle))  # what a forked process has
+        return handle
+
+    monkeypatch.setattr("xnas.runs.run_folder.os.open", opened)
+    with folder.locked():
+        pass
+    with folder.locked():
+        with pytest.raises(ConfigError, match="another process is running in"), folder.locked():
+            pass
+        with pytest.raises(ConfigError, match="another process is running in"), folder.locked():
+            pass  # which the refusal before has not freed
+    for handle in inherited:
+        os.close(handle)
+
+
+def test_a_run_of_another_kind_is_named_in_words(tmp_path):
+    search(tiny(out=tmp_path / "run", epochs=1), stripes(count=32))
+    with pytest.raises(ConfigError, match="holds a search, not a training"):
+        RunFolder.open(tmp_path / "run").read_config("train")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from cyclopts import App, CycloptsError
 
@@ -46,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 for an error that the user can act upon, 130 when interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")  # names that the terminal cannot show are no error
     try:
         app(
             [word for word in given if word != "--debug"],

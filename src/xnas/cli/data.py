@@ -46,14 +46,16 @@ def data(
     """
     try:
         known = CATALOGUE.get(name or "")
+        options = DataOptions(data_dir=data_dir, image_size=image_size, resize=resize)
         if download or unpack is not None:
             if known is None:
                 names = ", ".join(CATALOGUE)
-                raise ConfigError(f"--download and --unpack need a dataset's name, got {name}: {names}")
+                got = "" if name is None else f", got {name}"
+                raise ConfigError(f"--download and --unpack need a dataset's name{got}: {names}")
             done = _obtained(known, data_folders(data_dir)[0], unpack)
         else:
             done = []
-        lines = done + _told(name, data_dir, DataOptions(image_size=image_size, resize=resize))
+        lines = done + _told(name, data_dir, options)
     except OSError as error:
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
@@ -129,6 +131,9 @@ def folder_description(root: Path, options: DataOptions) -> list[str]:
     lines += [f"note: {note}" for note in found.notes]
     if found.bad:
         lines.append(f"{found.bad:,} bad files; the first: {found.first_bad}")
+        lines.append("a run would stop at bad files; with --skip-bad-images it leaves them out")
+    lines += [f"a run would refuse this folder: {refusal}" for refusal in found.refusals]
+    lines.append("only the headers of the images were read; their pixels may still be damaged")
     return lines
 
 

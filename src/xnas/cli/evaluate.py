@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.report.evaluation import class_table, summary
+from xnas.report.evaluation import MOST_DRAWN, class_table, summary
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 
 DEFAULTS = EvaluateConfig()
@@ -33,6 +33,8 @@ def evaluate(
     if config.quiet:
         return
     print(f"{done.data}: {summary(done.evaluation)}\n\n{class_table(done.evaluation)}\n")
+    if len(done.evaluation.classes) > MOST_DRAWN:
+        print(f"note: confusions of over {MOST_DRAWN} classes are not drawn")
     for note in done.notes:
         print(f"note: {note}")
     if done.files:

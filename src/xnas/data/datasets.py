@@ -82,7 +82,8 @@ def load_data(
     `fitting_size`. `resize` is the rule for images of another shape: crop, pad or stretch. A folder's
     `val` part joins `train` unless `use_val=False`. Files that cannot be read are an error, or left out
     with `skip_bad_images`. Images that would fill memory stay in their files; `stream` says it
-    otherwise. `fold` chooses among those of freiburg.
+    otherwise. Streamed, files that fail only when they are decoded are replaced by others, where in
+    memory they are left out. `fold` chooses among those of freiburg.
     """
     options = DataOptions(
         data_dir=data_dir,
@@ -101,6 +102,8 @@ def load_data(
             data = DATASETS[name](options)
             if isinstance(data, StreamedImages):
                 return data
+            if stream:
+                raise ConfigError(f"{name} has no image files to stream; leave --stream out")
             if resize is not None:
                 data = replace(data, resize=resize)
             return data if image_size is None else resized(data, image_size, resize or "crop")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 GREY_MODES = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
+STEPS = {"P": "RGBA", "LAB": "RGB", "La": "LA"}
+"""Modes that Pillow converts well only by way of another: a palette's transparency needs RGBA."""
 
 
 def decode_image(path: Path, *, channels: int, size: tuple[int, int], resize: str) -> Tensor:
@@ -39,8 +41,12 @@ def decode_image(path: Path, *, channels: int, size: tuple[int, int], resize: st
 
 
 def image_header(path: Path) -> tuple[Size, str]:
-    """Height and width of an image, and Pillow's mode of it, without decoding its pixels."""
+    """Height and width of an image, and Pillow's mode of it, without decoding its pixels.
+
+    A mode that `decode_image` would refuse is refused here.
+    """
     with _opened(path) as image:
+        _require_known_range(image.mode)
         width, height = image.size
         return (height, width), image.mode
 
@@ -80,15 +86,27 @@ def eight_bit_pixels(
     """Bytes (height, width, channels) of an upright image, grey or RGB."""
     from PIL import ImageOps  # noqa: PLC0415 - needed for image files alone
 
+    if 0 in image.size:
+        raise ValueError("it has no pixels")
+    _require_known_range(image.mode)
     upright = ImageOps.exif_transpose(image)
-    if upright.mode.startswith("I"):  # 16 bits, which Pillow would cut off at 255
-        wide = np.asarray(upright)
-        if wide.min() < 0 or wide.max() > 0xFFFF:
-            raise ValueError("its grey values need more than 16 bits; save it with 8 or 16")
-        return np.repeat((wide >> 8).astype(np.uint8)[..., None], channels, axis=2)
-    if upright.mode == "F":
-        raise ValueError("its grey values are floats of unknown range; save it with 8 or 16 bits")
-    if upright.mode == "P":  # a palette may hold transparency, which only RGBA can take over
-        upright = upright.convert("RGBA")
+    if upright.mode.startswith("I"):  # 16 bits or more, which Pillow would cut off at 255
+        return np.repeat(_narrowed(upright)[..., None], channels, axis=2)
+    if upright.mode in STEPS:
+        upright = upright.convert(STEPS[upright.mode])
     converted = np.array(upright.convert("L" if channels == 1 else "RGB"))
     return converted.reshape(*converted.shape[:2], channels)
+
+
+def _narrowed(image: Image.Image) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """Bytes of grey values of 16 bits, or of 32 that hold what 8 or 16 would."""
+    wide = np.asarray(image)
+    if wide.min() < 0 or wide.max() > 0xFFFF:
+        raise ValueError("its grey values need more than 16 bits; save it with 8 or 16")
+    bytes_already = image.mode == "I" and wide.max() <= 0xFF  # 32 bits say nothing of the range
+    return (wide if bytes_already else wide >> 8).astype(np.uint8)
+
+
+def _require_known_range(mode: str) -> None:
+    if mode == "F":
+        raise ValueError("its grey values are floats of unknown range; save it with 8 or 16 bits")

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from xnas.data.decoding import image_endings
+from xnas.data.images import is_plain_text
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
 from xnas.errors import DatasetError
 
@@ -75,7 +76,9 @@ def list_folder(
     if left_out:
         notes.append(f"{left_out} other files or folders left out")
     test, _ = _listed(tests, classes)
-    if not test.files:
+    if test.files:
+        notes += _lacking_note(tests[0].name, classes, test.labels)
+    else:
         kept, held = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
         notes.append(f"{len(held)} images, a fifth of each class, held out as test")
         train, test = train.chosen(kept), train.chosen(held)
@@ -133,6 +136,11 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _class_folders(folder: Path) -> list[str]:
     names = [path.name for path in visible_folders(folder)]
+    unwritable = next((name for name in names if not is_plain_text(name)), None)
+    if unwritable is not None:
+        raise DatasetError(
+            f"the class folder {unwritable!r} in {folder} has a name that is not UTF-8; rename it"
+        )
     if not names:
         raise DatasetError(
             f"{folder} has no class folders; put the images of each class into a folder there"
@@ -169,6 +177,15 @@ def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFi
             labels += [label] * len(found)
             left_out += others
     return LabelledFiles(tuple(files), torch.tensor(labels, dtype=torch.int64)), left_out
+
+
+def _lacking_note(part: str, classes: tuple[str, ...], labels: Tensor) -> list[str]:
+    """A phrase if there are classes without test images."""
+    counts = torch.bincount(labels, minlength=len(classes)).tolist()
+    lacking = [name for name, count in zip(classes, counts, strict=True) if not count]
+    if not lacking:
+        return []
+    return [f"{part} has no images of {len(lacking)} of {len(classes)} classes, such as {lacking[0]!r}"]
 
 
 def _val_note(part: Path, *, use_val: bool) -> str:

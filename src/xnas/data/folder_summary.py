@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,13 @@ import torch
 
 from xnas.data.decoding import GREY_MODES
 from xnas.data.folder_index import list_folder
-from xnas.data.folders import BadImages, conversion_note, survey
+from xnas.data.folders import (
+    BadImages,
+    conversion_note,
+    require_enough_left,
+    require_large,
+    survey,
+)
 from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
 from xnas.errors import DatasetError
@@ -35,8 +42,10 @@ class FolderSummary:
     resize: Resize
     notes: tuple[str, ...]
     bad: int
-    """Image files without a header that can be read; pixels are not looked at."""
+    """Image files without a header that can be read and used; pixels are not looked at."""
     first_bad: str
+    refusals: tuple[str, ...]
+    """Why a run would not begin, as far as headers tell; bad files it may leave out."""
 
 
 def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> FolderSummary:  # noqa: B008 - frozen
@@ -44,7 +53,7 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     index = list_folder(root, use_val=options.use_val is not False)
     bad = BadImages()
     sizes, modes = survey(index.train.files, bad)
-    survey(index.test.files, bad)
+    test_sizes, _ = survey(index.test.files, bad)
     if not sizes:
         raise DatasetError(f"no image in {root} can be read; the first: {bad.first}")
     side = options.image_size
@@ -57,6 +66,8 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )
+    refusals = [] if side is not None else [_refusal(require_large, {**sizes, **test_sizes})]
+    refusals.append(_refusal(require_enough_left, index, bad.without(index.train).labels, bad))
     return FolderSummary(
         name=index.name,
         counts=dict(zip(index.classes, counts, strict=True)),
@@ -70,4 +81,14 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
         notes=tuple(note for note in notes if note),
         bad=len(bad.files),
         first_bad=str(bad.first or ""),
+        refusals=tuple(refusal for refusal in refusals if refusal),
     )
+
+
+def _refusal(require: Callable[..., None], *given: object) -> str:
+    """What a check of a run has against this; empty if nothing."""
+    try:
+        require(*given)
+    except DatasetError as error:
+        return str(error)
+    return ""

@@ -53,14 +53,14 @@ def load_files(
     rule = options.resize or resize
     if options.image_size is not None:
         size = (options.image_size, options.image_size)
-    shape = shape_of(index, bad, size=size, channels=channels, resize=rule)
+    shape = shape_of(index, bad, size=size, channels=channels, resize=rule, look=options.skip_bad_images)
     needed = (len(index.train) + len(index.test)) * shape.channels * shape.size[0] * shape.size[1]
     if options.stream is True or (options.stream is None and streams(needed, available_memory())):
         return _streamed(index, shape, bad, options, needed)
     train, train_labels = _decoded(index.train, shape, bad)
     test, test_labels = _decoded(index.test, shape, bad)
     bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
-    _require_enough_left(index, train_labels, bad)
+    require_enough_left(index, train_labels, bad)
     notes = (*index.notes, shape.note, bad.note())
     return ImageData(
         name=index.name,
@@ -96,6 +96,13 @@ class BadImages:
             f"{len(self.files)} of {total} images cannot be used; the first: {self.first}, or leave all "
             f"of them out with --skip-bad-images"
         )
+
+    def without(self, files: LabelledFiles) -> LabelledFiles:
+        """Those that are not bad."""
+        if not self.files:
+            return files
+        good = [index for index, path in enumerate(files.files) if path not in self.files]
+        return files.chosen(torch.tensor(good, dtype=torch.int64))
 
     def note(self) -> str:
         """One phrase for those that were left out."""
@@ -138,17 +145,27 @@ def conversion_note(modes: Counter[str], channels: int) -> str:
 
 
 def shape_of(
-    index: FolderIndex, bad: BadImages, *, size: Size | None, channels: int | None, resize: Resize
+    index: FolderIndex,
+    bad: BadImages,
+    *,
+    size: Size | None,
+    channels: int | None,
+    resize: Resize,
+    look: bool,
 ) -> Shape:
-    """The shape that was asked for, or else the one that the training images have."""
-    if size is not None and channels is not None:
+    """The shape that was asked for, or else the one that the training images have.
+
+    Headers are read if they decide something, or with `look`, so that bad images are known.
+    """
+    if size is not None and channels is not None and not look:
         return Shape(channels, size, resize)
     sizes, modes = survey(index.train.files, bad)
     if not sizes:
         bad.refuse(len(index.train), skip=False)
+    test_sizes = survey(index.test.files, bad)[0] if size is None or look else {}
     if size is None:
-        _require_large(sizes)
-        _require_large(survey(index.test.files, bad)[0])  # test images decide nothing else
+        require_large(sizes)
+        require_large(test_sizes)  # which decide nothing else
         size = fitting_size(list(sizes.values()))
     if channels is None:
         channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
@@ -156,7 +173,7 @@ def shape_of(
     return Shape(channels, size, resize, "; ".join(note for note in notes if note))
 
 
-def _require_large(sizes: dict[Path, Size]) -> None:
+def require_large(sizes: dict[Path, Size]) -> None:
     """Refuse images that are too small to be reduced twice."""
     for path, (height, width) in sizes.items():
         if min(height, width) < SMALLEST_SIDE:
@@ -169,17 +186,22 @@ def _require_large(sizes: dict[Path, Size]) -> None:
 def _streamed(
     index: FolderIndex, shape: Shape, bad: BadImages, options: DataOptions, needed: int
 ) -> StreamedImages:
-    """The images left in their files, to be decoded by worker processes batch by batch."""
+    """The images left in their files, to be decoded by worker processes batch by batch.
+
+    Those whose headers cannot be read are left out, as in memory.
+    """
     bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
+    train, test = bad.without(index.train), bad.without(index.test)
+    require_enough_left(index, train.labels, bad)
     how = f"streamed from their files: in memory they would take {needed / 2**30:.2g} GiB"
     notes = (*index.notes, shape.note, bad.note(), how)
     return StreamedImages(
         name=index.name,
-        files=Paths(index.train.files),
-        labels=index.train.labels,
+        files=Paths(train.files),
+        labels=train.labels,
         classes=index.classes,
-        test_files=Paths(index.test.files) if len(index.test) else None,
-        test_labels=index.test.labels if len(index.test) else None,
+        test_files=Paths(test.files) if len(test) else None,
+        test_labels=test.labels if len(test) else None,
         channels=shape.channels,
         size=shape.size,
         resize=shape.resize,
@@ -208,7 +230,7 @@ def _decoded(files: LabelledFiles, shape: Shape, bad: BadImages) -> tuple[Tensor
     return images[: len(kept)].clone(), files.labels[kept]
 
 
-def _require_enough_left(index: FolderIndex, labels: Tensor, bad: BadImages) -> None:
+def require_enough_left(index: FolderIndex, labels: Tensor, bad: BadImages) -> None:
     """After bad images were left out, each class still needs an image for each half of a search."""
     if not bad.files:
         return

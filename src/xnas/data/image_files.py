@@ -110,7 +110,11 @@ class StreamedImages:
     note: str = ""
     """What was done to the images, in one line."""
     skip_bad_images: bool = False
-    """Whether files that cannot be read are passed over rather than an error."""
+    """Whether files that cannot be read are passed over rather than an error.
+
+    `load_data` leaves out those whose headers tell it, as it does in memory. A file that fails only when
+    it is decoded is left out in memory, and here replaced by the next in the order: batches differ then.
+    """
 
     def __post_init__(self) -> None:
         require_resize(self.resize)
@@ -142,9 +146,9 @@ class StreamedImages:
         digest.update(f"{len(self.files)} files {self.images.shape} {self.resize}\0".encode())
         for path in self.files:
             digest.update(os.fsencode(Path(*path.parts[-NAME_PARTS:])))
-            digest.update(f"\0{_bytes_of(path)}\0".encode())
+            digest.update(f"\0{_bytes_of(path, may_lack=self.skip_bad_images)}\0".encode())
         digest.update(self.labels.cpu().contiguous().numpy().tobytes())
-        digest.update("\0".join(self.classes).encode("utf8", errors="surrogateescape"))
+        digest.update("\0".join(self.classes).encode())
         return digest.hexdigest()
 
 
@@ -202,10 +206,13 @@ def _require_consistent(data: StreamedImages) -> None:
     )
 
 
-def _bytes_of(path: Path) -> int:
+def _bytes_of(path: Path, *, may_lack: bool) -> int:
+    """Length of a file; -1 for one that is not there, if that is no error."""
     try:
         return path.stat().st_size
     except OSError as error:
+        if may_lack:
+            return -1
         why = error.strerror or type(error).__name__
         raise DatasetError(
             f"cannot find the image {path} ({why}); bring it back or list again"

@@ -52,6 +52,7 @@ class ImageData:
     """The rule that brought them to their size, and that others should get it by."""
 
     def __post_init__(self) -> None:
+        _require_names(self)
         _require_classes(self)
         _require_images(self, "images", self.images, self.labels)
         _require_every_class(self)
@@ -68,7 +69,7 @@ class ImageData:
         for part in (self.images.cpu().contiguous().numpy(), self.labels.cpu().contiguous().numpy()):
             digest.update(f"{part.dtype} {part.shape} ".encode())
             digest.update(part.tobytes())
-        digest.update("\0".join(self.classes).encode("utf8", errors="surrogateescape"))
+        digest.update("\0".join(self.classes).encode())
         return digest.hexdigest()
 
     @property
@@ -107,6 +108,21 @@ def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, 
         for total, square in zip(totals.tolist(), squares.tolist(), strict=True)
     )
     return mean, std
+
+
+def is_plain_text(name: str) -> bool:
+    """Whether files can be written with a name; one that is no UTF-8 on the disk has lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _require_names(data: ImageData) -> None:
+    for what, name in (("the name", data.name), *(("a class", name) for name in data.classes)):
+        if not is_plain_text(name):
+            raise DatasetError(f"{what} of the data, {name!r}, is not UTF-8 text; rename it")
 
 
 def _require_classes(data: ImageData) -> None:

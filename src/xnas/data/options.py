@@ -30,6 +30,8 @@ class DataOptions:
 
     def __post_init__(self) -> None:
         require_image_size(self.image_size)
+        if self.data_dir is not None and self.data_dir.expanduser().is_file():
+            raise ConfigError(f"data-dir must be a folder, got the file {self.data_dir}")
         if self.resize is not None:
             require_resize(self.resize)
         if self.fold is not None and not 0 <= self.fold <= 4:

@@ -28,7 +28,7 @@ def places(known: Known, data_dir: Path | None) -> list[Path]:
 
 def find(known: Known, data_dir: Path | None) -> Path | None:
     """The first place that holds some of the dataset's files, or None."""
-    return next((place for place in places(known, data_dir) if _is_there(known, place)), None)
+    return next((place for place in places(known, data_dir) if is_there(known, place)), None)
 
 
 def require_found(known: Known, data_dir: Path | None) -> Path:
@@ -50,7 +50,8 @@ def file_at(place: Path, file: KnownFile) -> Path | None:
     return next((place / name for name in names if (place / name).is_file()), None)
 
 
-def _is_there(known: Known, place: Path) -> bool:
+def is_there(known: Known, place: Path) -> bool:
+    """Whether a folder holds some of the dataset's files."""
     if any(file_at(place, file) is not None for file in known.files):
         return True
     return any((place / mark).exists() for mark in known.marks)

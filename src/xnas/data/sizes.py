@@ -31,6 +31,7 @@ RESIZE_WORDS: dict[Resize, str] = {
     "stretch": "stretch, whatever the proportions",
 }
 SMALL, MEDIUM, LARGE = 32, 48, 64
+LONGEST = 8  # times what is kept of an image; a longer one is cut before it is enlarged, not after
 
 
 def fitting_size(sizes: Sequence[Size]) -> Size:
@@ -56,9 +57,13 @@ def fit(images: Tensor, size: Size, resize: Resize = "crop") -> Tensor:
     All scale with antialiasing. `crop`: until they just cover `size`; what sticks out is cut off equally
     on both sides. For a square that means: resize the shorter side, then crop the centre. `pad`: until
     they just fit inside; what is missing is black, equally on both sides. `stretch`: both sides.
+
+    Of images over 8 times as long as their crop, only the middle is scaled.
     """
     if tuple(images.shape[-2:]) == size:
         return images
+    if resize == "crop":
+        images = _shortened(images, size)
     scaled = F.interpolate(images, _scaled_size(images, size, resize), mode="bilinear", antialias=True)
     down, across = size[0] - scaled.shape[-2], size[1] - scaled.shape[-1]  # negative for a cut
     if resize == "pad":
@@ -76,6 +81,17 @@ def centre_crop(images: Tensor, size: Size) -> Tensor:
         )
     top, left = (height - size[0]) // 2, (width - size[1]) // 2
     return images[..., top : top + size[0], left : left + size[1]]
+
+
+def _shortened(images: Tensor, size: Size) -> Tensor:
+    """Images whose longer side is at most 8 times what a crop keeps of it; most are so already.
+
+    Or a picture of 8 x 400,000 pixels, some kilobytes on the disk, would be enlarged to gigabytes.
+    """
+    height, width = images.shape[-2:]
+    tallest = LONGEST * -(-width * size[0] // size[1])
+    widest = LONGEST * -(-height * size[1] // size[0])
+    return centre_crop(images, (min(height, tallest), min(width, widest)))
 
 
 def _scaled_size(images: Tensor, size: Size, resize: Resize) -> Size:

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Self
 
 from xnas.data.catalogue import Known
+from xnas.data.places import is_there
 from xnas.data.wholeness import checksum
 from xnas.errors import DatasetError
 
@@ -39,7 +40,14 @@ def unpack(archive: Path, known: Known, data_folder: Path) -> Path:
     place = data_folder / known.folders[0]
     with scratch_folder(data_folder) as scratch:
         _extract(archive, scratch)
-        move_into(_contents(scratch, place.name), place)
+        contents = _contents(scratch, place.name)
+        if not is_there(known, contents):
+            marks = known.marks or [file.name for file in known.files]
+            raise DatasetError(
+                f"{archive} holds nothing of {known.title}: none of {', '.join(marks)} is in it; "
+                f"nothing was unpacked"
+            )
+        move_into(contents, place)
     return place
 
 
@@ -97,7 +105,8 @@ def _extract(archive: Path, folder: Path) -> None:
         else:
             _extract_tar(archive, folder)
     except DAMAGE as error:
-        why = " ".join(str(error).split()) or type(error).__name__
+        lines = str(error).splitlines()  # tarfile tells each of its attempts in a line of its own
+        why = lines[0].rstrip(": ") if lines else type(error).__name__
         raise DatasetError(
             f"{archive} is truncated, damaged or no archive ({why}); nothing was unpacked: get it again"
         ) from error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
+from xnas.errors import ConfigError
 from xnas.records import Evaluation
 from xnas.report.figures import INK, METHOD_STYLES, QUIET, house_style, label_panel, new_figure
 from xnas.report.tables import aligned_table, counted, markdown_table
@@ -15,10 +16,11 @@ from xnas.report.tables import aligned_table, counted, markdown_table
 BLUE = METHOD_STYLES["xnas"].colour
 SHADES = LinearSegmentedColormap.from_list("share of a class", ["#ffffff", "#9dc3e0", BLUE])
 MOST_NUMBERED = 20  # classes whose confusions are written into the figure
-MOST_NAMED = 120  # classes with a name at the side of the figure
+MOST_DRAWN = 100  # classes of a figure of confusions; of more, it is unreadable and slow
 LONGEST_NAME = 22
 MOST_LISTED = 24  # classes in a terminal, one by one
 WORST_LISTED = 12
+WORST_ON_PAGE = 50
 
 Row = tuple[str, str, str, str]
 HEADER: Row = ("class", "images", "accuracy", "most often taken for")
@@ -40,17 +42,28 @@ def summary(evaluation: Evaluation) -> str:
 
 def class_table(evaluation: Evaluation) -> str:
     """Accuracy of every class for the terminal; of many classes, the worst."""
-    rows = _rows(evaluation)
-    if len(rows) <= MOST_LISTED:
-        return aligned_table(HEADER, rows, left=(0, 3))
-    known = [k for k, share in enumerate(evaluation.accuracies) if share is not None]
-    worst = sorted(known, key=lambda k: (evaluation.accuracies[k], k))[:WORST_LISTED]
-    told = f"the {len(worst)} worst of {len(rows)} classes:"
-    return f"{told}\n{aligned_table(HEADER, [rows[k] for k in worst], left=(0, 3))}"
+    count = len(evaluation.classes)
+    if count <= MOST_LISTED:
+        return aligned_table(HEADER, _rows(evaluation, range(count)), left=(0, 3))
+    worst = _worst(evaluation, WORST_LISTED)
+    told = f"the {len(worst)} worst of {count} classes:"
+    return f"{told}\n{aligned_table(HEADER, _rows(evaluation, worst), left=(0, 3))}"
 
 
 def evaluation_page(evaluation: Evaluation, *, data: str = "", figures: Sequence[str] = ()) -> str:
-    """All of it as a page of Markdown; `figures` are names of pictures in the folder figures."""
+    """All of it as a page of Markdown; `figures` are names of pictures in the folder figures.
+
+    Of over 100 classes only the worst are listed.
+    """
+    count = len(evaluation.classes)
+    shown: Sequence[int] = range(count)
+    left_out = ""
+    if count > MOST_DRAWN:
+        shown = _worst(evaluation, WORST_ON_PAGE)
+        left_out = (
+            f"The {len(shown)} worst of {count:,} classes; all are in the JSON file. Confusions of over "
+            f"{MOST_DRAWN} classes are not drawn.\n\n"
+        )
     on = f" on {data}" if data else ""
     bins = len(evaluation.calibration)
     pictures = "\n\n".join(f"![{name}](figures/{name}.png)" for name in figures)
@@ -58,7 +71,7 @@ def evaluation_page(evaluation: Evaluation, *, data: str = "", figures: Sequence
         f"# Evaluation{on}\n\n{summary(evaluation)}.\n\n"
         f"The calibration error is the expected one: over {bins} bins of confidence of equal width, the "
         "mean distance between accuracy and mean confidence, each bin counting by its images.\n\n"
-        f"{markdown_table(HEADER, _rows(evaluation))}\n\n{pictures}\n"
+        f"{left_out}{markdown_table(HEADER, _rows(evaluation, shown))}\n\n{pictures}\n"
     )
 
 
@@ -69,6 +82,8 @@ def draw_confusion(evaluation: Evaluation) -> Figure:
     The shades grow with the root of the share, so that a few wrong answers are seen too.
     """
     count = len(evaluation.classes)
+    if count > MOST_DRAWN:
+        raise ConfigError(f"confusions of {count:,} classes cannot be drawn; at most {MOST_DRAWN} can")
     side = min(max(2.6 + 0.34 * count, 3.6), 14)
     figure = new_figure(side + 0.9, side)
     axes = figure.add_subplot()
@@ -114,12 +129,18 @@ def draw_reliability(evaluation: Evaluation) -> Figure:
     return figure
 
 
-def _rows(evaluation: Evaluation) -> list[Row]:
-    """Each class with its accuracy, and the answer that wrongly comes most often."""
+def _worst(evaluation: Evaluation, most: int) -> list[int]:
+    """Classes with the lowest accuracy, the worst first; those without images have none."""
+    known = [k for k, share in enumerate(evaluation.accuracies) if share is not None]
+    return sorted(known, key=lambda k: (evaluation.accuracies[k], k))[:most]
+
+
+def _rows(evaluation: Evaluation, classes: Iterable[int]) -> list[Row]:
+    """Classes with their accuracy, and the answer that wrongly comes most often."""
     rows: list[Row] = []
-    for k, (name, images, share) in enumerate(
-        zip(evaluation.classes, evaluation.counts, evaluation.accuracies, strict=True)
-    ):
+    for k in classes:
+        name, images = evaluation.classes[k], evaluation.counts[k]
+        share = evaluation.accuracies[k]
         wrong = [(n, -j) for j, n in enumerate(evaluation.confusion[k]) if j != k and n]
         most, at = max(wrong, default=(0, 0))
         taken = f"{evaluation.classes[-at]} ({most:,})" if most else ""
@@ -128,12 +149,8 @@ def _rows(evaluation: Evaluation) -> list[Row]:
 
 
 def _name_classes(axes: Axes, classes: Sequence[str], size: float) -> None:
-    """Names at both sides, as they are: a dollar sign is no formula. Of too many classes, numbers."""
-    if len(classes) <= MOST_NAMED:
-        names, places = [_short(name) for name in classes], list(range(len(classes)))
-    else:
-        places = list(range(0, len(classes), len(classes) // 20))
-        names = [str(k) for k in places]
+    """Names at both sides, as they are: a dollar sign is no formula."""
+    names, places = [_short(name) for name in classes], range(len(classes))
     axes.set_xticks(places, names, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(places, names, fontsize=size, parse_math=False)
     axes.tick_params(length=0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
@@ -60,9 +61,14 @@ class Classifier:
         or numpy arrays, alone or in a list: bytes, or floats in 0..1, not standardised. Numpy arrays
         may also have their channels last, or none.
         """
-        if top < 1:
+        try:
+            shown = min(index(top), len(self.classes))
+        except TypeError:
+            raise ConfigError(
+                f"top must be a whole number, got {top!r}; 1 asks for one answer"
+            ) from None
+        if shown < 1:
             raise ConfigError(f"top must be at least 1, got {top}; 1 asks for the answer alone")
-        shown = min(top, len(self.classes))
         answers: list[Prediction] = []
         for logits in self._answers(images):
             best, classes = logits.double().softmax(-1).topk(shown)
@@ -75,7 +81,7 @@ class Classifier:
         return torch.cat([empty, *(logits.cpu() for logits in self._answers(images))])
 
     def _prediction(self, probabilities: list[float], classes: list[int]) -> Prediction:
-        names = [self.classes[index] for index in classes]
+        names = [self.classes[k] for k in classes]
         ranking = tuple(zip(names, probabilities, strict=True))
         return Prediction(label=names[0], probability=probabilities[0], ranking=ranking)
 

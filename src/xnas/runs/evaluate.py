@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -164,29 +164,38 @@ def evaluate_run(
 def write_evaluation(
     folder: Path, evaluation: Evaluation, *, name: str = "evaluation", data: str = ""
 ) -> tuple[Path, ...]:
-    """Write NAME.json, NAME.md and two figures, each whole or not at all; those there are replaced."""
+    """Write NAME.json, NAME.md and two figures, each whole or not at all; those there are replaced.
+
+    Of over 100 classes the confusions are not drawn.
+    """
     from xnas.report.evaluation import (  # noqa: PLC0415 - they load matplotlib
+        MOST_DRAWN,
         draw_confusion,
         draw_reliability,
         evaluation_page,
     )
     from xnas.report.figures import save_figure  # noqa: PLC0415
 
-    drawn = {
-        name.replace("evaluation", "confusion"): draw_confusion(evaluation),
-        name.replace("evaluation", "reliability"): draw_reliability(evaluation),
-    }
+    drawn = {}
+    if len(evaluation.classes) <= MOST_DRAWN:
+        drawn[name.replace("evaluation", "confusion")] = draw_confusion(evaluation)
+    drawn[name.replace("evaluation", "reliability")] = draw_reliability(evaluation)
     with told_as(folder), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # of names that the font cannot write
         with filled_folder(folder / "figures", overwrite=True) as scratch:
             pictures = [p for key, figure in drawn.items() for p in save_figure(figure, scratch, key)]
         with filled_folder(folder, overwrite=True) as scratch:
             head = {"format": FORMAT, "version": VERSION, "data": data}
-            write_json(scratch / f"{name}.json", head | asdict(evaluation))
+            write_json(scratch / f"{name}.json", head | _parts(evaluation))
             page = evaluation_page(evaluation, data=data, figures=tuple(drawn))
             (scratch / f"{name}.md").write_text(page, encoding="utf8")
     written = [folder / f"{name}.json", folder / f"{name}.md"]
     return (*written, *(folder / "figures" / picture.name for picture in pictures))
+
+
+def _parts(evaluation: Evaluation) -> dict[str, object]:
+    """As `asdict`, which would copy each of the millions of confusions of thousands of classes."""
+    return {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
 
 
 def read_evaluation(path: Path) -> Evaluation:

@@ -56,6 +56,7 @@ def load_own_data(run: Path, card: ModelCard, wishes: Wishes) -> tuple[Images, t
         image_size=settings.get("image_size") or (height if height == width else None),
         resize=settings.get("resize"),
         use_val=settings.get("use_val") if wishes.use_val is None else wishes.use_val,
+        stream=settings.get("stream"),  # fingerprints of images in files and in memory differ
         skip_bad_images=wishes.skip_bad_images or bool(settings.get("skip_bad_images")),
         fold=settings.get("fold") if wishes.fold is None else wishes.fold,
     )

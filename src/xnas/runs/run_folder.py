@@ -24,6 +24,7 @@ from xnas.files import whole_file
 from xnas.runs.folder import told_as
 
 FORMAT, VERSION = "xnas-run", 1
+KINDS = {"train": "training"}  # in words, where they are others
 
 
 class RunFolder:
@@ -64,7 +65,10 @@ class RunFolder:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigError(f"another process is running in {self.path}; wait for it") from None
-            yield
+            try:
+                yield
+            finally:  # closing alone would leave it to worker processes, which inherited the handle
+                fcntl.flock(handle, fcntl.LOCK_UN)
         finally:
             os.close(handle)
 
@@ -108,7 +112,8 @@ class RunFolder:
         if (saved.get("format"), saved.get("version")) != (FORMAT, VERSION):
             raise ConfigError(f"{self.path} is not a run folder that this version of xnas reads")
         if saved.get("kind") != kind:
-            raise ConfigError(f"{self.path} holds a {saved.get('kind')}, not a {kind}")
+            held, wanted = (KINDS.get(str(k), k) for k in (saved.get("kind"), kind))
+            raise ConfigError(f"{self.path} holds a {held}, not a {wanted}")
         fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
         if not isinstance(fingerprint, str) or not isinstance(config, dict):
             raise ConfigError(f"{self.path / 'config.json'} is damaged: settings or data are missing")

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import torch
 
 from xnas.benchmarks import TabularBenchmark
-from xnas.data import DATASETS, Images, load_data
+from xnas.data import DATASETS, Images, StreamedImages, load_data
 from xnas.engine import (
     Search,
     discretization_gap,
@@ -87,7 +87,8 @@ def search(
     given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
     whole = None if config.truth is None else config.truth.resolve()
-    resolved = replace(prepared.config, out=folder.path, truth=whole)
+    streamed = isinstance(images, StreamedImages)  # to be loaded alike when the run is resumed
+    resolved = replace(prepared.config, out=folder.path, truth=whole, stream=streamed)
     with folder.locked():
         folder.write_config("search", images.fingerprint(), resolved)
         return _run(folder, prepared, images, display or Silence(), truth=truth)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from xnas.data import Images, load_data, stream_seed
+from xnas.data import Images, StreamedImages, load_data, stream_seed
 from xnas.data.streaming import StreamSource
 from xnas.engine.checkpoint import load_checkpoint, save_checkpoint
 from xnas.engine.evaluate import evaluate
@@ -94,7 +94,8 @@ def train(
     prepared = prepare_training(config, images, genotype)
     given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("train", images.name), given)
-    resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200])
+    streamed = isinstance(images, StreamedImages)
+    resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200], stream=streamed)
     with folder.locked():
         folder.write_text("genotype.json", genotype.to_json())
         folder.write_json("recipe.json", {"format": "xnas-recipe"} | asdict(prepared.recipe))
