@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from xnas.benchmarks import TabularBenchmark
-from xnas.data import DATASETS, Images, StreamedImages, load_data
+from xnas.data import Images, StreamedImages
 from xnas.engine import (
     Search,
     discretization_gap,
@@ -31,11 +31,13 @@ from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
+from xnas.runs.displays import SearchDisplay, Silence
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig, pick_device
+from xnas.runs.sources import load_images, whereabouts
 from xnas.runs.tensorboard import Curves
 from xnas.runs.truth import load_truth, space_of, truth_of
 from xnas.space import discretize, explain
@@ -45,44 +47,12 @@ PROBE_ROUNDS = 5
 OUTLOOK_ROUNDS = 20
 
 
-class Display(Protocol):
-    """Who is told what happens."""
-
-    def say(self, line: str) -> None:
-        """Something worth knowing."""
-
-    def warn(self, line: str) -> None:
-        """Something to worry about."""
-
-    def after_round(self, search: Search) -> None:
-        """One round was played."""
-
-    def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
-        """One epoch was closed."""
-
-
-class Silence:
-    """A display that shows nothing."""
-
-    def say(self, line: str) -> None:
-        """Nothing."""
-
-    def warn(self, line: str) -> None:
-        """Nothing."""
-
-    def after_round(self, search: Search) -> None:
-        """Nothing."""
-
-    def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
-        """Nothing."""
-
-
 def search(
-    config: SearchConfig, data: str | Images = "digits", *, display: Display | None = None
+    config: SearchConfig, data: str | Images = "digits", *, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
     truth = load_truth(config.truth)
-    images = _load(config, data) if isinstance(data, str) else data
+    images = load_images(config, data) if isinstance(data, str) else data
     prepared = prepare(config, images)
     given = whereabouts(data) if isinstance(data, str) else None
     folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
@@ -95,7 +65,7 @@ def search(
 
 
 def resume_search(
-    path: Path, *, data: Images | None = None, display: Display | None = None
+    path: Path, *, data: Images | None = None, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
     folder = RunFolder.open(path)
@@ -108,7 +78,7 @@ def resume_search(
             f"the search in {path} was given its images as ImageData; go on with "
             f"xnas.resume_search({str(path)!r}, data=...)"
         )
-    images = data if data is not None else _load(config, str(folder.data))
+    images = data if data is not None else load_images(config, str(folder.data))
     if images.fingerprint() != fingerprint:
         raise ConfigError(
             f"the images are not those that the search in {path} began with; restore them, or start anew"
@@ -137,29 +107,11 @@ def config_from_json(saved: dict[str, Any]) -> SearchConfig:
         ) from None
 
 
-def _load(config: SearchConfig, data: str) -> Images:
-    return load_data(
-        data,
-        data_dir=config.data_dir,
-        image_size=config.image_size,
-        resize=config.resize,
-        use_val=config.use_val,
-        skip_bad_images=config.skip_bad_images,
-        stream=config.stream,
-        fold=config.fold,
-    )
-
-
-def whereabouts(data: str) -> str:
-    """Data as another folder of work would name them: a dataset's name, or a whole path."""
-    return data if data in DATASETS else str(Path(data).resolve())
-
-
 def _run(
     folder: RunFolder,
     prepared: Prepared,
     images: Images,
-    display: Display,
+    display: SearchDisplay,
     *,
     truth: TabularBenchmark | None,
     resumed: bool = False,
@@ -191,7 +143,7 @@ def _run(
 
 
 def _play_epoch(
-    prepared: Prepared, folder: RunFolder, display: Display, stopped: Callable[[], bool]
+    prepared: Prepared, folder: RunFolder, display: SearchDisplay, stopped: Callable[[], bool]
 ) -> SearchEpoch:
     engine, config = prepared.search, prepared.config
     device = engine.train_batch[0].device

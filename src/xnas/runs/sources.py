@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from xnas.data import BatchSource, ImageData, Images, StreamedImages, StreamSource, default_workers
+from xnas.data import (
+    DATASETS,
+    BatchSource,
+    ImageData,
+    Images,
+    StreamedImages,
+    StreamSource,
+    default_workers,
+    load_data,
+)
 from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.train_config import TrainConfig
 
 
 class Sources:
@@ -107,3 +119,22 @@ class Sources:
             ).whole()
         pixels = self.images.test_images.to(self.device)
         return BatchSource(pixels, self.images.test_labels, everything, **settings).whole()
+
+
+def load_images(config: SearchConfig | TrainConfig, data: str) -> Images:
+    """The images that a run's settings mean."""
+    return load_data(
+        data,
+        data_dir=config.data_dir,
+        image_size=config.image_size,
+        resize=config.resize,
+        use_val=config.use_val,
+        skip_bad_images=config.skip_bad_images,
+        stream=config.stream,
+        fold=config.fold,
+    )
+
+
+def whereabouts(data: str) -> str:
+    """Data as another folder of work would name them: a dataset's name, or a whole path."""
+    return data if data in DATASETS else str(Path(data).expanduser().resolve())

@@ -8,63 +8,32 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from xnas.data import Images, StreamedImages, load_data, stream_seed
+from xnas.data import Images, StreamedImages, stream_seed
 from xnas.data.streaming import StreamSource
 from xnas.engine.checkpoint import load_checkpoint, save_checkpoint
 from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, RoundError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
+from xnas.runs.displays import Silence, TrainDisplay
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.model import model_card, save_model
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search import whereabouts
 from xnas.runs.search_config import pick_device
+from xnas.runs.sources import load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, resolve_images
 from xnas.space import Genotype, find_genotype
 
 PROBE_STEPS = 10
 CHECKPOINT = ("xnas-train-checkpoint", 1)
-
-
-class TrainDisplay(Protocol):
-    """Who is told what happens."""
-
-    def say(self, line: str) -> None:
-        """Something worth knowing."""
-
-    def warn(self, line: str) -> None:
-        """Something to worry about."""
-
-    def after_step(self, training: Training) -> None:
-        """One step was made."""
-
-    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
-        """One epoch was closed."""
-
-
-class Silence:
-    """A display that shows nothing."""
-
-    def say(self, line: str) -> None:
-        """Nothing."""
-
-    def warn(self, line: str) -> None:
-        """Nothing."""
-
-    def after_step(self, training: Training) -> None:
-        """Nothing."""
-
-    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
-        """Nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +56,7 @@ def train(
     genotype = find_genotype(config.cell)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
-        images = _load(config, data)
+        images = load_images(config, data)
     else:
         images = data
         require_nothing_to_load(config, images)
@@ -117,7 +86,7 @@ def resume_training(
             f"the training in {path} was given its images in memory; go on with "
             f"xnas.resume_training({str(path)!r}, data=...)"
         )
-    images = data if data is not None else _load(config, str(folder.data))
+    images = data if data is not None else load_images(config, str(folder.data))
     if images.fingerprint() != fingerprint:
         raise ConfigError(
             f"the images are not those that the training in {path} began with; restore them, or start "
@@ -141,19 +110,6 @@ def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
         raise ConfigError(
             f"the settings in config.json are of another version of xnas: {error}"
         ) from None
-
-
-def _load(config: TrainConfig, data: str) -> Images:
-    return load_data(
-        data,
-        data_dir=config.data_dir,
-        image_size=config.image_size,
-        resize=config.resize,
-        use_val=config.use_val,
-        skip_bad_images=config.skip_bad_images,
-        stream=config.stream,
-        fold=config.fold,
-    )
 
 
 def _run(
