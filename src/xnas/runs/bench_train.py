@@ -39,14 +39,14 @@ class BenchTrainConfig:
 
     cell: str = "xnas"
     """A published cell, a file or a run folder."""
-    channels: int = 36
+    channels: int = 8
     """Channels of the first cell; XNAS-Small has 36."""
-    cells: int = 20
-    """Cells of the network."""
-    batch_size: int = 96
-    """Images a batch."""
-    image_size: int = 32
-    """Height and width."""
+    cells: int = 5
+    """Cells of the network; XNAS-Small has 20."""
+    batch_size: int = 32
+    """Images a batch; the paper has 96."""
+    image_size: int = 16
+    """Height and width; CIFAR-10 has 32."""
     recipe: str = "xnas-1500"
     """Whose augmentation, auxiliary tower and drop path are part of the step."""
     steps: int = 20
