@@ -376,6 +376,18 @@ class TestBadInput:
         with pytest.raises(ConfigError, match=rf"too small for .* reductions; they need {least} a side"):
             model(torch.randn(1, 3, least, least - 1))
 
+    def test_a_state_dict_for_other_classes_is_named_and_changes_nothing(self):
+        model, other = small(num_classes=4), small(num_classes=10)
+        before = model.state_dict()["classifier.weight"].clone()
+        with pytest.raises(ConfigError, match="with 10 classes, this one has 4; build it with num_cl"):
+            model.load_state_dict(other.state_dict())
+        assert torch.equal(model.classifier.weight, before)
+        model.load_state_dict(small(num_classes=4).state_dict())
+
+    def test_bytes_are_named(self):
+        with pytest.raises(ConfigError, match=r"standardised floats, got torch.uint8; standardize"):
+            small()(torch.zeros(2, 3, 8, 8, dtype=torch.uint8))
+
     def test_images_of_other_channels_are_named(self):
         with pytest.raises(ConfigError, match=r"images \(batch, 3, height, width\), got \(2, 1, 8, 8\)"):
             small()(torch.randn(2, 1, 8, 8))

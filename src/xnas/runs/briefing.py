@@ -11,12 +11,14 @@ from xnas.optim import ExpertsOptimizer
 from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES, none_by_default
+from xnas.runs.sources import holding
 
 
 def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[str]:
     """What was chosen, and how large the search is."""
     engine, game, config = prepared.search, prepared.game, prepared.config
     lines = [f"{images.name}: {images.note}"] if images.note else []
+    lines.append(holding(images, engine.train_batch[0].device))
     lines += [f"chosen: {note}" for note in prepared.notes]
     weights = sum(p.numel() for p in engine.weights)
     lines.append(

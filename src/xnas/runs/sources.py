@@ -121,6 +121,15 @@ class Sources:
         return BatchSource(pixels, self.images.test_labels, everything, **settings).whole()
 
 
+def holding(images: Images, device: torch.device) -> str:
+    """Where the training images are during a run, in one line."""
+    shape = " x ".join(map(str, (images.channels, *images.size)))
+    count = f"{len(images.labels):,} training images of {shape}"
+    if isinstance(images, StreamedImages):
+        return f"{count}, decoded by {default_workers()} worker processes as they are needed"
+    return f"{count}, all in memory on {device} ({images.images.numel() / 2**20:,.0f} MiB)"
+
+
 def load_images(config: SearchConfig | TrainConfig, data: str) -> Images:
     """The images that a run's settings mean."""
     return load_data(

@@ -7,12 +7,14 @@ from xnas.engine.train import Training
 from xnas.runs.briefing import duration
 from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare_training import PreparedTraining
+from xnas.runs.sources import holding
 
 
 def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
     """What was chosen, and how large it is."""
     training, recipe = prepared.training, prepared.recipe
     lines = [f"{images.name}: {images.note}"] if images.note else []
+    lines.append(holding(images, training.batch[0].device))
     lines += [f"chosen: {note}" for note in prepared.notes]
     s = training.settings
     if prepared.seen != images.size:

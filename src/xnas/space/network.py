@@ -8,8 +8,9 @@ and gives the concatenation of its nodes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -175,6 +176,21 @@ class Network(nn.Module, ABC):
         logits: Tensor = pooled if pre_logits else self.classifier(pooled)
         return logits
 
+    def load_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        strict: bool = True,  # noqa: FBT001, FBT002 - torch's signature
+        assign: bool = False,  # noqa: FBT001, FBT002
+    ) -> Any:  # noqa: ANN401
+        """As torch does, after a look at the number of classes, the most common misfit."""
+        theirs, own = state_dict.get("classifier.weight"), getattr(self.classifier, "weight", None)
+        if theirs is not None and own is not None and len(theirs) != len(own):
+            raise ConfigError(
+                f"the state dict is of a network with {len(theirs)} classes, this one has {len(own)}; "
+                f"build it with num_classes={len(theirs)}, and reset_classifier after loading"
+            )
+        return super().load_state_dict(state_dict, strict, assign)
+
     def get_classifier(self) -> nn.Module:
         """The last layer."""
         return self.classifier
@@ -203,6 +219,8 @@ class Network(nn.Module, ABC):
                 f"the network takes images (batch, {self.in_chans}, height, width), got "
                 f"{tuple(x.shape)}; build it with in_chans of your images"
             )
+        if not x.is_floating_point():
+            raise ConfigError(f"the network takes standardised floats, got {x.dtype}; standardize first")
         if min(x.shape[-2:]) < least:
             raise ConfigError(
                 f"images of {x.shape[-2]} x {x.shape[-1]} pixels are too small for the network's "
