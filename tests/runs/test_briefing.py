@@ -2,11 +2,14 @@
 
 import pytest
 import torch
+from datasets_made import make_image
 from searching import stripes, tiny
 
+from xnas.data import load_data
 from xnas.engine import play_round
 from xnas.runs.briefing import cautions, duration, estimate, forecast, introduction
 from xnas.runs.prepare import prepare
+from xnas.runs.sources import holding
 
 
 def prepared(**arguments):
@@ -77,3 +80,17 @@ def test_wipeouts_are_forecast_where_there_are_any():
         ready.search.begin_epoch()
         play_round(ready.search)
         assert (forecast(ready) is not None) is has_forecast
+
+
+def test_where_the_images_are_is_told():
+    lines = introduction(prepared(epochs=10), stripes(), resumed=False)
+    assert "80 training images of 1 x 8 x 8, all in memory on cpu (0 MiB)" in lines
+
+
+def test_streamed_images_are_told(tmp_path):
+    for number in range(16):
+        make_image(tmp_path / f"{number % 2}" / f"{number}.png", (number, 0, 0), size=(8, 8))
+    data = load_data(tmp_path, stream=True)
+    line = holding(data, torch.device("cpu"))
+    assert line.startswith(f"{len(data.labels)} training images of 3 x 8 x 8, decoded by ")
+    assert line.endswith(" worker processes as they are needed")
