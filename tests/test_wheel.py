@@ -42,6 +42,7 @@ def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
     for arguments in (
         ["reproduce", "toy-3d", "forecaster", "--out", "out"],
         ["bench", "theory", "--mixtures", "2"],
+        ["show", "darts_v2"],
     ):
         subprocess.run([home / "bin" / "xnas", *arguments], cwd=tmp_path, check=True)
     assert (tmp_path / "out" / "claims.md").exists()
