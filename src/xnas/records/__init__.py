@@ -1,0 +1,92 @@
+"""Frozen results: what engines and toys write, and reports and files read.
+
+Only plain numbers, strings and tuples, so that `dataclasses.asdict` turns any record into JSON.
+"""
+
+from xnas.records.costs import (
+    DataCost,
+    EpochCost,
+    RoundCost,
+    StepCost,
+    TrainStepCost,
+)
+from xnas.records.paper import (
+    Agreement,
+    Claim,
+    ComparedRow,
+    CountedNetwork,
+    DepthRow,
+    Entry,
+    RandomDepths,
+    Table,
+    Verdict,
+)
+from xnas.records.searching import (
+    Deletion,
+    EdgeChoice,
+    Gap,
+    SearchEpoch,
+    SearchResult,
+    Truth,
+)
+from xnas.records.theory import (
+    AdversaryStudy,
+    Attenuation,
+    AxesStudy,
+    Ledger,
+    Point,
+    RegretCurve,
+    Selection,
+    SelectionStudy,
+    Trajectory,
+    Wipeout,
+)
+from xnas.records.training import (
+    CalibrationBin,
+    Evaluation,
+    ExportedFile,
+    ExportResult,
+    Latency,
+    Prediction,
+    TrainEpoch,
+)
+
+__all__ = [
+    "AdversaryStudy",
+    "Agreement",
+    "Attenuation",
+    "AxesStudy",
+    "CalibrationBin",
+    "Claim",
+    "ComparedRow",
+    "CountedNetwork",
+    "DataCost",
+    "Deletion",
+    "DepthRow",
+    "EdgeChoice",
+    "Entry",
+    "EpochCost",
+    "Evaluation",
+    "ExportResult",
+    "ExportedFile",
+    "Gap",
+    "Latency",
+    "Ledger",
+    "Point",
+    "Prediction",
+    "RandomDepths",
+    "RegretCurve",
+    "RoundCost",
+    "SearchEpoch",
+    "SearchResult",
+    "Selection",
+    "SelectionStudy",
+    "StepCost",
+    "Table",
+    "TrainEpoch",
+    "TrainStepCost",
+    "Trajectory",
+    "Truth",
+    "Verdict",
+    "Wipeout",
+]

@@ -1,0 +1,80 @@
+"""What things cost on one machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCost:
+    """What one optimizer step costs on a set of mixtures."""
+
+    optimizer: str
+    mixtures: int
+    microseconds: float
+    """Median over repetitions."""
+    spread: float
+    """Interquartile range of the repetitions, in microseconds."""
+    ratio: float
+    """To `ExpertsOptimizer` on the same mixtures, within the same run."""
+    state_bytes: int
+    """Bytes of state kept between steps, per mixture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundCost:
+    """What one round of a search costs with some of its experts left."""
+
+    case: str
+    device: str
+    experts: int
+    weights: int
+    milliseconds: float
+    """Median over rounds."""
+    spread: float
+    """Interquartile range, in milliseconds."""
+    memory_bytes: int
+    """Peak: allocated on a GPU; on the CPU, what the process grew by for the search."""
+    method_share: float
+    """Time of the method's step, ledger included, as a share of the round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataCost:
+    """What augmented batches cost."""
+
+    case: str
+    device: str
+    images: int
+    """In a batch, or in both batches of a round."""
+    milliseconds: float
+    """For that many images: median over timings."""
+    spread: float
+    """Interquartile range, in milliseconds."""
+    ratio: float | None
+    """Images a second as a multiple of torchvision's with one worker; None for rounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainStepCost:
+    """What a step of a training costs, executed in one way."""
+
+    case: str
+    device: str
+    milliseconds: float
+    """Median."""
+    spread: float
+    """Between quartiles."""
+    memory_bytes: int
+    preparation: float
+    """Seconds before the first step: compiling, capturing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochCost:
+    """What depends on the machine."""
+
+    seconds: float
+    seconds_per_round: float
+    memory_bytes: int
+    """On a GPU the epoch's peak of allocated memory, on the CPU what the process holds at its end."""

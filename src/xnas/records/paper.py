@@ -1,0 +1,115 @@
+"""What the paper says, beside what was counted: claims, tables, cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["holds", "holds in part", "does not hold"]
+Agreement = Literal["yes", "yes, rounded", "yes, truncated", "no"]
+Entry = str | bool | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A sentence of the paper, beside what was measured."""
+
+    statement: str
+    where: str
+    measured: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as data; None is an empty entry."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A row of the paper's Tables 1 to 3 beside the network that it belongs to, counted here.
+
+    What is ours is None where the row is no cell.
+    """
+
+    table: int
+    line: int
+    row: str
+    errors: dict[str, float]
+    """As printed, in percent, by dataset."""
+    printed: float | None
+    """Parameters as printed, in millions."""
+    search_cost: float | None
+    """As printed, in GPU days."""
+    cell: str | None
+    network: str | None
+    channels: int | None
+    stem_channels: int | None
+    squeeze_excitation: bool | None
+    parameters: int | None
+    macs: int | None
+    depth: float | None
+    agrees: Agreement | None
+    """Whether ours give the printed digits, rounded or truncated; `yes` is both."""
+    nearest_channels: int | None
+    """Even, with which this cell comes nearest to the printed parameters in such a network."""
+    nearest_parameters: int | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedNetwork:
+    """What one network of a cell counts."""
+
+    cell: str
+    network: str
+    channels: int
+    stem_channels: int
+    squeeze_excitation: bool
+    num_classes: int
+    in_chans: int
+    auxiliary: bool
+    parameters: int
+    macs: int | None
+    """Multiply-accumulates of one image; None if they were not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthRow:
+    """Depth of one published normal cell, under several numberings of its states."""
+
+    row: str | None
+    """Of Table 4 that the cell could be meant by."""
+    printed: float | None
+    cell: str
+    nodes: int
+    depth: float
+    swapped: float
+    """With the two inputs numbered the other way round."""
+    least: float
+    """Over all numberings of nodes and inputs under which edges lead upwards."""
+    most: float
+    reached: str | None
+    """Numbering with the printed depth: `as numbered`, `inputs swapped`, `renumbered`, `none`."""
+    random_mean: float
+    """Expected depth of a random cell with as many nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDepths:
+    """Depths of random cells, drawn and by enumeration, beside that of one cell."""
+
+    cells: int
+    compared: float
+    """Depth of the cell that they are compared to."""
+    mean: float
+    deviation: float
+    share_deeper: float
+    exact_mean: float
+    exact_deviation: float
+    exact_share_deeper: float

@@ -1,0 +1,131 @@
+"""What a search gives: epochs, deletions, the choice of every edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xnas.records.costs import EpochCost
+from xnas.records.theory import Ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeChoice:
+    """What discretisation made of one edge, and why."""
+
+    kind: str
+    """Of the cell: `normal` or `reduction`."""
+    node: int
+    """Nodes count from 2; 0 and 1 are the inputs of the cell."""
+    source: int
+    operation: str
+    """The strongest living expert, `none` aside."""
+    strength: float
+    """Of the edge: the largest weight of its experts, wiped ones included, `none` aside."""
+    lead: float | None
+    """By which the operation's sum of rewards exceeds the best other one; None without sums."""
+    runner_up: str | None
+    """The strongest other expert, wiped ones included, `none` aside; None if there is no other."""
+    runner_up_strength: float | None
+    kept: bool
+    decided_by: str
+    """What set it apart from the best edge left out, or from the last one kept: `strength`, `lead of the
+    sums`, `lower source index`, `living experts`, `no rival`; with a word where only `none` is alive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """An expert that was wiped out and has left the network."""
+
+    kind: str
+    forecaster: int
+    expert: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Accuracy on the validation half, with batch statistics, of three readings of a supernet."""
+
+    mixture: float
+    """Every edge mixes its experts."""
+    experts: float
+    """Every edge has its strongest expert alone."""
+    cell: float
+    """The same, on the edges that the cell keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What a benchmark knows of the cell that a search would give now. The search does not see it."""
+
+    arch: str
+    test_200: float
+    """Test accuracy in percent after 200 epochs of training."""
+    test_12: float
+    rank: int
+    """Place among all cells, from 1."""
+    arch_with_none: str | None
+    """The cell if `none` could be chosen, in spaces that have it."""
+    test_200_with_none: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEpoch:
+    """One epoch of a search."""
+
+    epoch: int
+    """From 1."""
+    rounds: int
+    """Played so far."""
+    learning_rate: float
+    """Of the weights."""
+    skip_dropout: float
+    train_loss: float
+    train_accuracy: float
+    valid_loss: float
+    valid_accuracy: float
+    """Of the mixture, on the batches that it learned from, before it did."""
+    entropy: dict[str, float]
+    """Mean normalised entropy, by kind of cell; N is the number of experts at the start."""
+    skip_share: dict[str, float]
+    """Share of edges whose strongest expert is a skip connection, by kind of cell."""
+    experts_alive: dict[str, int]
+    weights_alive: int
+    """Trainable numbers in the network, mixtures aside."""
+    rewards: dict[str, dict[str, float]]
+    """Mean reward a round, by kind and operation, over living experts."""
+    rewards_by_stage: dict[str, dict[str, dict[str, float]]]
+    """The same, by kind, stage of the network and operation; empty if cells share no mixtures."""
+    deleted: tuple[Deletion, ...]
+    """Experts that left the network at the end of this epoch."""
+    gap: Gap | None
+    truth: Truth | None = None
+    cost: EpochCost
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> SearchEpoch:
+        """The record of a line of metrics.jsonl."""
+        nested = {
+            "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
+            "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
+            "truth": None if saved.get("truth") is None else Truth(**saved["truth"]),
+            "cost": EpochCost(**saved["cost"]),
+        }
+        return cls(**{**saved, **nested})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """How a search ended."""
+
+    out: str
+    """The run folder."""
+    genotype: str
+    """As JSON."""
+    epochs: tuple[SearchEpoch, ...]
+    rounds: int
+    settled_at: int
+    """The round after whose epoch every forecaster had one expert left; 0 for never."""
+    ledgers: dict[str, Ledger]
+    """By kind of cell; empty for methods that keep none."""
