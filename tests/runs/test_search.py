@@ -17,10 +17,11 @@ from xnas.engine import save_checkpoint
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
+from xnas.runs.devices import pick_device
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, config_from_json
-from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, pick_device, resolve
+from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
 from xnas.runs.tensorboard import Curves
 from xnas.space import SPACES, SearchSpace
 
@@ -144,7 +145,7 @@ def test_other_images_are_not_resumed_on(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(Interrupted, match=r"go on with: xnas.resume_search\(.*data=...\)"):
         search(tiny(out=path), stripes(), display=Listening(stop_after=2))
-    with pytest.raises(ConfigError, match="was given its images as ImageData; go on with"):
+    with pytest.raises(ConfigError, match="was given its images in memory; go on with"):
         resume_search(path)
     with pytest.raises(ConfigError, match=r"the images are not those that the search in .* began with"):
         resume_search(path, data=stripes(seed=1))

@@ -22,7 +22,7 @@ from xnas.data.policies import policy_named
 from xnas.errors import ConfigError
 from xnas.records import DataCost
 from xnas.report.tables import counted
-from xnas.runs.search_config import pick_device
+from xnas.runs.devices import pick_device
 
 FILLS = {"cuda": 20, "cpu": 2}
 """Batches in one timing, by kind of device; their mean counts."""

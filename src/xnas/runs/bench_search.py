@@ -21,9 +21,10 @@ from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import RoundCost
+from xnas.runs.devices import pick_device
 from xnas.runs.memory import peak_of_process
 from xnas.runs.prepare import prepare
-from xnas.runs.search_config import SearchConfig, pick_device
+from xnas.runs.search_config import SearchConfig
 from xnas.space.supernet import Supernet
 
 CASES: dict[str, tuple[str, ...]] = {

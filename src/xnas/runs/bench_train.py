@@ -16,9 +16,9 @@ import torch
 from xnas.data import ImageData
 from xnas.errors import ConfigError
 from xnas.records import TrainStepCost
+from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.memory import peak_of_process
 from xnas.runs.prepare_training import prepare_training
-from xnas.runs.search_config import pick_device
 from xnas.runs.train import executable
 from xnas.runs.train_config import TrainConfig
 from xnas.space import find_genotype
@@ -97,7 +97,7 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
     step = executable(prepared)
     for _ in range(3):
         step()
-    _wait(device)
+    synchronize(device)
     preparation = time.perf_counter() - started
     if cuda:
         torch.cuda.reset_peak_memory_stats(device)
@@ -105,7 +105,7 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
     for _ in range(config.steps):
         started = time.perf_counter()
         step()
-        _wait(device)
+        synchronize(device)
         times.append(1000 * (time.perf_counter() - started))
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     return TrainStepCost(
@@ -128,8 +128,3 @@ def noise(config: BenchTrainConfig) -> ImageData:
         labels=torch.arange(count) % 10,
         classes=tuple(map(str, range(10))),
     )
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

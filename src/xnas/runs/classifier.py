@@ -22,9 +22,9 @@ from torch import Tensor
 from xnas.data import standardize
 from xnas.errors import ConfigError
 from xnas.records import Prediction
+from xnas.runs.devices import pick_device
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import ModelCard, load_model
-from xnas.runs.search_config import pick_device
 from xnas.space import Network
 
 if TYPE_CHECKING:

@@ -24,12 +24,12 @@ from xnas.data.sizes import Size
 from xnas.engine.evaluate import evaluate
 from xnas.errors import ConfigError, DatasetError
 from xnas.records import Evaluation
+from xnas.runs.devices import pick_device
 from xnas.runs.folder import filled_folder, told_as, write_json
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import load_model
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import load_own_data
-from xnas.runs.search_config import pick_device
 from xnas.space import create_model
 from xnas.space.authors_weights import load_authors_weights
 

@@ -14,7 +14,8 @@ from xnas.data import rounds as rounds_per_epoch
 from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
 from xnas.methods import METHODS, Game
-from xnas.runs.search_config import SearchConfig, parse_skip_dropout, pick_device, resolve
+from xnas.runs.devices import pick_device
+from xnas.runs.search_config import SearchConfig, parse_skip_dropout, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES
 from xnas.space.benchmark_supernet import BenchmarkSupernet

@@ -15,8 +15,8 @@ from xnas.data.streaming import StreamSource
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings
 from xnas.errors import ConfigError
+from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
-from xnas.runs.search_config import pick_device
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import TrainConfig, resolve
 from xnas.space import Genotype, Network, count_macs, count_parameters, create_model

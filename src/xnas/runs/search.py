@@ -12,8 +12,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import torch
-
 from xnas.benchmarks import TabularBenchmark
 from xnas.data import Images, StreamedImages
 from xnas.engine import (
@@ -31,13 +29,14 @@ from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
+from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.displays import SearchDisplay, Silence
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search_config import SearchConfig, pick_device
-from xnas.runs.sources import load_images, whereabouts
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.tensorboard import Curves
 from xnas.runs.truth import load_truth, space_of, truth_of
 from xnas.space import discretize, explain
@@ -73,16 +72,7 @@ def resume_search(
     config = config_from_json(saved)
     if (folder.path / "genotype.json").exists():
         raise ConfigError(f"the search in {path} is finished; its cell is in genotype.json")
-    if data is None and folder.data is None:
-        raise ConfigError(
-            f"the search in {path} was given its images as ImageData; go on with "
-            f"xnas.resume_search({str(path)!r}, data=...)"
-        )
-    images = data if data is not None else load_images(config, str(folder.data))
-    if images.fingerprint() != fingerprint:
-        raise ConfigError(
-            f"the images are not those that the search in {path} began with; restore them, or start anew"
-        )
+    images = images_again(folder, config, fingerprint, data, "search")
     truth = load_truth(config.truth)
     with folder.locked():
         prepared = prepare(config, images)
@@ -155,14 +145,14 @@ def _play_epoch(
     gap: Gap | None = None
     while engine.round_in_epoch < rounds:
         if last_epoch and engine.round_in_epoch == rounds - 1:
-            _synchronize(device)
+            synchronize(device)
             before = time.perf_counter()
             gap = discretization_gap(engine)  # before the last round's wipeout
             paused = time.perf_counter() - before
         play_round(engine)
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
-            _synchronize(device)
+            synchronize(device)
             a_round = (time.perf_counter() - started) / (engine.round_in_epoch - first)
             display.say(estimate(engine, a_round, device))
         if engine.rounds == OUTLOOK_ROUNDS:
@@ -172,17 +162,11 @@ def _play_epoch(
         if stopped() and engine.round_in_epoch < rounds:  # a whole epoch is closed first
             _save(folder, engine)
             raise Interrupted(_how_to_go_on(folder, engine))
-    _synchronize(device)
+    synchronize(device)
     seconds = (time.perf_counter() - started - paused) * rounds / (rounds - first)
     if gap is None and (engine.epoch + 1) % config.gap_every == 0:
         gap = discretization_gap(engine)
     return end_epoch(engine, seconds=seconds, memory_bytes=memory_in_use(device), gap=gap)
-
-
-def _synchronize(device: torch.device) -> None:
-    """Wait for the GPU, whose rounds are only queued when `play_round` returns."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _how_to_go_on(folder: RunFolder, engine: Search) -> str:

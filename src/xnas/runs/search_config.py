@@ -145,23 +145,6 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
     return numbers[0], numbers[-1]
 
 
-def pick_device(name: str) -> torch.device:
-    """The device of that name, if it is there."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"no such device: {name!r}; use auto, cpu, cuda or cuda:0") from None
-    if device.type == "cuda":
-        count = torch.cuda.device_count()
-        if not torch.cuda.is_available() or (device.index or 0) >= count:
-            raise ConfigError(f"device {name} is not there: {count} CUDA devices; use --device cpu")
-    elif device.type != "cpu":
-        raise ConfigError(f"device {name} cannot search: sums of rewards need float64; use --device cpu")
-    return device
-
-
 def resolve(
     config: SearchConfig, *, examples: int, device: torch.device
 ) -> tuple[SearchConfig, list[str]]:

@@ -21,6 +21,8 @@ from xnas.data import (
 )
 from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
+from xnas.errors import ConfigError
+from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
 
@@ -126,7 +128,7 @@ def holding(images: Images, device: torch.device) -> str:
     shape = " x ".join(map(str, (images.channels, *images.size)))
     count = f"{len(images.labels):,} training images of {shape}"
     if isinstance(images, StreamedImages):
-        return f"{count}, decoded by {default_workers()} worker processes as they are needed"
+        return f"{count}, decoded by worker processes as they are needed"
     return f"{count}, all in memory on {device} ({images.images.numel() / 2**20:,.0f} MiB)"
 
 
@@ -142,6 +144,28 @@ def load_images(config: SearchConfig | TrainConfig, data: str) -> Images:
         stream=config.stream,
         fold=config.fold,
     )
+
+
+def images_again(
+    folder: RunFolder,
+    config: SearchConfig | TrainConfig,
+    fingerprint: str,
+    data: Images | None,
+    kind: str,
+) -> Images:
+    """The images that a run began with, given again or loaded; others are refused."""
+    if data is None and folder.data is None:
+        raise ConfigError(
+            f"the {kind} in {folder.path} was given its images in memory; go on with "
+            f"xnas.resume_{kind}({str(folder.path)!r}, data=...)"
+        )
+    images = data if data is not None else load_images(config, str(folder.data))
+    if images.fingerprint() != fingerprint:
+        raise ConfigError(
+            f"the images are not those that the {kind} in {folder.path} began with; restore them, or "
+            "start anew"
+        )
+    return images
 
 
 def whereabouts(data: str) -> str:

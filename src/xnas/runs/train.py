@@ -20,14 +20,14 @@ from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, RoundError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
+from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.displays import Silence, TrainDisplay
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.model import model_card, save_model
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search_config import pick_device
-from xnas.runs.sources import load_images, whereabouts
+from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, resolve_images
 from xnas.space import Genotype, find_genotype
@@ -81,17 +81,7 @@ def resume_training(
     config = train_config_from_json(saved)
     if (folder.path / "model.json").exists():
         raise ConfigError(f"the training in {path} is finished; its network is in model.safetensors")
-    if data is None and folder.data is None:
-        raise ConfigError(
-            f"the training in {path} was given its images in memory; go on with "
-            f"xnas.resume_training({str(path)!r}, data=...)"
-        )
-    images = data if data is not None else load_images(config, str(folder.data))
-    if images.fingerprint() != fingerprint:
-        raise ConfigError(
-            f"the images are not those that the training in {path} began with; restore them, or start "
-            "anew"
-        )
+    images = images_again(folder, config, fingerprint, data, "training")
     genotype = Genotype.load(folder.path / "genotype.json")
     with folder.locked():
         prepared = prepare_training(config, images, genotype)
@@ -197,14 +187,14 @@ def _train_epoch(
         training.step_in_epoch += 1
         display.after_step(training)
         if training.steps == PROBE_STEPS:
-            _synchronize(device)
+            synchronize(device)
             a_step = (time.perf_counter() - started) / (training.step_in_epoch - first)
             display.say(estimate(training, a_step))
         if stopped() and training.step_in_epoch < s.steps_per_epoch:
             training.require_finite()
             _save(folder, training)
             raise Interrupted(_how_to_go_on(folder, training))
-    _synchronize(device)
+    synchronize(device)
     seconds = (time.perf_counter() - started) * s.steps_per_epoch / (s.steps_per_epoch - first)
     memory = memory_in_use(device)
     drop_path = training.model.drop_path
@@ -266,11 +256,6 @@ def _keep_best(folder: RunFolder, prepared: PreparedTraining, records: list[Trai
                 name: tensor.clone() for name, tensor in prepared.training.model.state_dict().items()
             }
         save_checkpoint(folder.path / "checkpoints" / "best.pt", {"model": model, "epoch": len(records)})
-
-
-def _synchronize(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _how_to_go_on(folder: RunFolder, training: Training) -> str:
