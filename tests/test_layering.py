@@ -14,8 +14,8 @@ LAYERS = [
     "theory",
     "toys",
     "optim",
-    "nn",
     "kernels",
+    "nn",
     "space",
     "methods",
     "engine",
@@ -35,7 +35,7 @@ ABOVE["engine"] -= {"data", "benchmarks"}
 ABOVE["data"] = {"errors", "records", "registry", "files"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
-ABOVE["nn"] = {"errors", "registry", "theory"}
+ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}
 ABOVE["kernels"] = {"errors"}
 ABOVE["timm"] = {"errors", "registry", "space", "data"}
 

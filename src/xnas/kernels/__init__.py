@@ -1,0 +1,6 @@
+"""Triton kernels, each beside its plain PyTorch twin, which computes wherever there is no GPU.
+
+`language.compiles_for` decides between the two; a test holds every pair equal.
+"""
+
+__all__: list[str] = []

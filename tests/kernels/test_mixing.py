@@ -1,0 +1,211 @@
+"""Batch norm and weighted sum of experts: twins against autograd, kernels against twins."""
+
+import pytest
+import torch
+from torch.nn.functional import batch_norm
+
+from xnas.kernels.mixing import Lanes, advice_gradient, inner_products, mix
+from xnas.kernels.moments import Moments, gather_moments
+
+SLOTS, NODES = 4, 3
+# Uneven terms: slot 0 goes into two nodes, slot 1 into all of them, slot 2 into none, slot 3 into one.
+TERM_SLOTS = (1, 0, 1, 3, 0, 1)
+TARGETS = (0, 0, 1, 1, 2, 2)
+TERMS = (1, 4, 0, 2, 5, 3)  # by slot
+FIRST = (0, 2, 5, 5, 6)
+
+# pixels, channels
+SMALL = [(3, 1), (700, 3), (130, 16), (33, 40), (140, 70)]
+SHAPES = [
+    *SMALL,
+    pytest.param((500, 70), marks=pytest.mark.slow),
+    *(pytest.param(shape, marks=pytest.mark.gpu) for shape in [(98304, 16), (24577, 72), (6144, 144)]),
+]
+types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+everywhere = pytest.mark.parametrize("shape", SHAPES)
+
+
+def mixed(advice, mean, scale, slots, weights):
+    out = torch.empty_like(advice[0])
+    mix(advice, Moments(mean, scale), slots, weights, out=out)
+    return out
+
+
+def products_of(gradients, advice, mean, scale, targets, slots):  # noqa: PLR0917
+    out = mean.new_empty(len(slots), 2, mean.shape[1])
+    inner_products(gradients, advice, Moments(mean, scale), targets=targets, slots=slots, out=out)
+    return out
+
+
+def gradient_of(  # noqa: PLR0917
+    gradients, advice, mean, scale, slots, first, terms, targets, weights, products, *, held
+):
+    out = advice.new_empty(len(slots), *advice.shape[1:])
+    advice_gradient(
+        gradients,
+        advice,
+        Moments(mean, scale),
+        Lanes(slots, first, terms),
+        targets=targets,
+        weights=weights,
+        products=products,
+        held=held,
+        out=out,
+    )
+    return out
+
+
+def drawn(sides, shape, dtype=torch.float32):
+    """Gradients of nodes, advice, and moments that need not be its own."""
+    pixels, channels = shape
+    return (
+        sides.draw(NODES, pixels, channels, dtype=dtype),
+        sides.draw(SLOTS, pixels, channels, dtype=dtype),
+        sides.draw(SLOTS, channels),
+        sides.draw(SLOTS, channels).abs() + 0.5,
+    )
+
+
+@pytest.mark.parametrize("shape", SMALL)
+def test_twins_are_what_autograd_finds(sides, shape):
+    """Slots 0 to 2 have batch norms, slot 3 has none; the reward of a term is -G · f, its weight's."""
+    pixels, channels = shape
+    advice = sides.draw(SLOTS, pixels, channels).double().requires_grad_()
+    weights = sides.draw(len(TERM_SLOTS)).double().requires_grad_()
+    experts = [batch_norm(advice[slot], None, None, training=True) for slot in range(3)] + [advice[3]]
+    nodes = [
+        sum(
+            weight * experts[slot]
+            for weight, slot, target in zip(weights, TERM_SLOTS, TARGETS, strict=True)
+            if target == node
+        )
+        for node in range(NODES)
+    ]
+    gradients = torch.randn(NODES, pixels, channels, dtype=torch.float64).to(sides.device)
+    torch.stack(nodes).backward(gradients)
+
+    given, known = advice.detach(), weights.detach()
+    mean, scale = given.new_zeros(SLOTS, channels), given.new_ones(SLOTS, channels)
+    sides.twin(gather_moments, given[:3], Moments(mean, scale).slots(slice(3)))
+    for node, expected in enumerate(nodes):
+        mine = [term for term, target in enumerate(TARGETS) if target == node]
+        slots = sides.whole(*(TERM_SLOTS[term] for term in mine))
+        assert torch.allclose(sides.twin(mixed, given, mean, scale, slots, known[mine]), expected)
+
+    targets, slots = sides.whole(*TARGETS), sides.whole(*TERM_SLOTS)
+    products = sides.twin(products_of, gradients, given, mean, scale, targets, slots)
+    rewards = -products[:, 1].sum(-1)
+    assert torch.allclose(rewards, -weights.grad)
+    for held, chosen in ((True, (0, 1, 2)), (False, (3,))):
+        begin, end = FIRST[chosen[0]], FIRST[chosen[-1] + 1]
+        flown = sides.twin(
+            gradient_of,
+            gradients,
+            given,
+            mean,
+            scale,
+            sides.whole(*chosen),
+            sides.whole(*(FIRST[slot] - begin for slot in (*chosen, chosen[-1] + 1))),
+            sides.whole(*TERMS[begin:end]),
+            targets,
+            known,
+            products,
+            held=held,
+        )
+        assert torch.allclose(flown, advice.grad[list(chosen)], atol=1e-10)
+
+
+@types
+@everywhere
+class TestKernels:
+    @pytest.mark.parametrize("slots", [(), (3,), (1, 0, 1, 3, 0)])
+    def test_mixtures(self, sides, shape, dtype, slots):
+        _, *given = drawn(sides, shape, dtype)
+        sides.compare(mixed, *given, sides.whole(*slots), sides.draw(len(slots)))
+
+    def test_inner_products(self, sides, shape, dtype):
+        given = drawn(sides, shape, dtype)
+        targets, slots = sides.whole(*TARGETS), sides.whole(*TERM_SLOTS)
+        assert sides.kernel(products_of, *given, targets, slots).dtype == torch.float32
+        sides.compare(products_of, *given, targets, slots)
+
+    @pytest.mark.parametrize("held", [False, True])
+    def test_gradients_of_the_advice(self, sides, shape, dtype, held):
+        """Of slots in any order, each of them with its terms."""
+        chosen = sides.whole(1, 0, 2, 3)
+        first, terms = sides.whole(0, 3, 5, 5, 6), sides.whole(0, 2, 5, 1, 4, 3)
+        weights = sides.draw(len(TERMS))
+        products = sides.draw(len(TERMS), 2, shape[1]) * shape[0] ** 0.5
+        sides.compare(
+            gradient_of,
+            *drawn(sides, shape, dtype),
+            chosen,
+            first,
+            terms,
+            sides.whole(*TARGETS),
+            weights,
+            products,
+            held=held,
+        )
+
+
+def test_two_launches_give_the_same_bits(sides):
+    given, weights = drawn(sides, SMALL[2]), sides.draw(len(TERMS))
+    slots, targets = sides.whole(*TERM_SLOTS), sides.whole(*TARGETS)
+    sides.repeat(mixed, *given[1:], slots, weights)
+    sides.repeat(products_of, *given, targets, slots)
+    products = sides.kernel(products_of, *given, targets, slots)
+    lanes = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
+    sides.repeat(gradient_of, *given, *lanes, targets, weights, products, held=True)
+
+
+def test_mixtures_are_stored_wider_than_their_advice(sides):
+    _, advice, mean, scale = drawn(sides, (33, 5), torch.bfloat16)
+    slots, weights = sides.whole(0, 3), sides.draw(2)
+
+    def wide(*given):
+        out = given[1].new_empty(33, 5)
+        mix(given[0], Moments(*given[1:3]), *given[3:], out=out)
+        return out
+
+    assert sides.kernel(wide, advice, mean, scale, slots, weights).dtype == torch.float32
+    sides.compare(wide, advice, mean, scale, slots, weights)
+
+
+def test_a_mean_of_a_thousand_leaves_its_deviation(sides):
+    gradients, advice, mean, scale = drawn(sides, (100, 5))
+    mean = torch.full_like(mean, 1000)
+    slots = sides.whole(*TERM_SLOTS)
+    sides.compare(mixed, advice + 1000, mean, scale, slots, sides.draw(len(slots)))
+    sides.compare(products_of, gradients, advice + 1000, mean, scale, sides.whole(*TARGETS), slots)
+
+
+def test_no_slots_give_nothing(sides):
+    gradients, advice, mean, scale = drawn(sides, (8, 3))
+    advice, mean, scale, none = advice[:0], mean[:0], scale[:0], sides.whole()
+
+    def mixture(*given):
+        out = given[0].new_full((8, 3), torch.nan)
+        mix(given[0], Moments(*given[1:3]), *given[3:], out=out)
+        return out
+
+    for side in (sides.kernel, sides.twin):
+        found = side(mixture, advice, mean, scale, none, mean[:0, 0])
+        assert torch.equal(found, torch.zeros_like(found))
+        products = side(products_of, gradients, advice, mean, scale, none, none)
+        assert products.shape == (0, 2, 3)
+        flown = side(
+            gradient_of,
+            gradients,
+            advice,
+            mean,
+            scale,
+            none,
+            sides.whole(0),
+            none,
+            none,
+            mean[:0, 0],
+            products,
+            held=True,
+        )
+        assert flown.shape == (0, 8, 3)

@@ -1,0 +1,136 @@
+"""Batch norm with given moments: twins against autograd, kernels against twins."""
+
+import pytest
+import torch
+from torch.nn.functional import batch_norm
+
+from xnas.kernels.mixing import inner_products
+from xnas.kernels.moments import Moments, gather_moments
+from xnas.kernels.normalization import normalization_gradient, normalize
+
+# slots, pixels, channels
+SMALL = [(1, 3, 1), (2, 700, 3), (3, 130, 16), (2, 33, 40), (2, 65, 70)]
+SHAPES = [
+    *SMALL,
+    pytest.param((4, 500, 70), marks=pytest.mark.slow),
+    *(
+        pytest.param(shape, marks=pytest.mark.gpu)
+        for shape in [(6, 98304, 16), (4, 24577, 72), (3, 6144, 144)]
+    ),
+]
+affinities = pytest.mark.parametrize("affine", [False, True])
+
+
+def normalized(x, mean, scale, weight, bias, *, affine, relu):
+    learned = (weight, bias) if affine else ()
+    return normalize(x, Moments(mean, scale), *learned, relu=relu)
+
+
+def gradient_of(gradient, x, mean, scale, products, weight, *, affine):  # noqa: PLR0917
+    learned = (weight,) if affine else ()
+    return normalization_gradient(gradient, x, Moments(mean, scale), products, *learned)
+
+
+def drawn(sides, shape, dtype=torch.float32):
+    """Inputs, moments that need not be theirs, scale and shift."""
+    slots, _, channels = shape
+    mean, weight, bias = sides.draw(3, slots, channels)
+    return sides.draw(*shape, dtype=dtype), mean, sides.draw(slots, channels).abs() + 0.5, weight, bias
+
+
+@pytest.mark.parametrize("shape", SMALL)
+@affinities
+def test_twins_are_what_autograd_finds(sides, shape, affine):
+    slots, _, channels = shape
+    x, _, _, weight, bias = (one.double().requires_grad_() for one in drawn(sides, shape))
+    learned = (lambda slot: (weight[slot], bias[slot])) if affine else (lambda _: (None, None))
+    expected = torch.stack(
+        [batch_norm(x[slot], None, None, *learned(slot), training=True) for slot in range(slots)]
+    )
+    gradient = torch.randn_like(expected)
+    expected.backward(gradient)
+    images = x.detach()
+    moments = Moments(*images.new_empty(2, slots, channels))
+    sides.twin(gather_moments, images, moments)
+    given = moments.mean, moments.scale
+    found = sides.twin(
+        normalized, images, *given, weight.detach(), bias.detach(), affine=affine, relu=False
+    )
+    assert torch.allclose(found, expected)
+    found = sides.twin(
+        normalized, images, *given, weight.detach(), bias.detach(), affine=affine, relu=True
+    )
+    assert torch.allclose(found, expected.relu())
+    every, products = torch.arange(slots, device=x.device), images.new_empty(slots, 2, channels)
+    sides.twin(inner_products, gradient, images, moments, targets=every, slots=every, out=products)
+    found = sides.twin(gradient_of, gradient, images, *given, products, weight.detach(), affine=affine)
+    assert torch.allclose(found, x.grad, atol=1e-10)
+    if affine:
+        assert torch.allclose(products[:, 0], bias.grad)
+        assert torch.allclose(products[:, 1], weight.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", SHAPES)
+@affinities
+class TestKernels:
+    @pytest.mark.parametrize("relu", [False, True])
+    def test_normalized_slots(self, sides, shape, affine, relu, dtype):
+        sides.compare(normalized, *drawn(sides, shape, dtype), affine=affine, relu=relu)
+
+    def test_gradients(self, sides, shape, affine, dtype):
+        x, mean, scale, weight, _ = drawn(sides, shape, dtype)
+        gradient = sides.draw(*shape, dtype=dtype)
+        products = sides.draw(shape[0], 2, shape[2]) * shape[1] ** 0.5
+        sides.compare(gradient_of, gradient, x, mean, scale, products, weight, affine=affine)
+
+
+def test_two_launches_give_the_same_bits(sides):
+    x, mean, scale, weight, bias = drawn(sides, SMALL[4])
+    sides.repeat(normalized, x, mean, scale, weight, bias, affine=True, relu=True)
+    products = sides.draw(2, 2, 70)
+    sides.repeat(gradient_of, torch.randn_like(x), x, mean, scale, products, weight, affine=True)
+
+
+def test_a_mean_of_a_thousand_leaves_its_deviation(sides):
+    x, _, scale, weight, bias = drawn(sides, (2, 100, 5))
+    mean = torch.full_like(scale, 1000)
+    sides.compare(normalized, x + 1000, mean, scale, weight, bias, affine=True, relu=False)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_what_is_not_a_number_stays_so(sides, relu):
+    x, *rest = drawn(sides, (2, 40, 3))
+    x[0, 7, 1] = torch.nan
+    assert sides.kernel(normalized, x, *rest, affine=True, relu=relu)[0, 7, 1].isnan()
+    sides.compare(normalized, x, *rest, affine=True, relu=relu)
+
+
+def test_a_scale_without_a_shift_is_left_out(sides):
+    x, mean, scale, weight, _ = drawn(sides, (2, 40, 3))
+    sides.compare(
+        lambda *given: normalize(given[0], Moments(*given[1:3]), given[3], relu=False),
+        x,
+        mean,
+        scale,
+        weight,
+    )
+
+
+def test_results_go_where_they_are_wanted(sides):
+    x, mean, scale, *_ = drawn(sides, (2, 9, 3))
+    products = sides.draw(2, 2, 3)
+    for side in (sides.kernel, sides.twin):
+        out = torch.full_like(x, torch.nan)
+        found = side(normalization_gradient, x.to(out), x, Moments(mean, scale), products, out=out)
+        assert found is out
+        assert torch.isfinite(out).all()
+
+
+def test_no_slots_give_nothing(sides):
+    x, *rest = drawn(sides, (0, 8, 3))
+    for side in (sides.kernel, sides.twin):
+        assert side(normalized, x, *rest, affine=True, relu=True).shape == x.shape
+        products = sides.draw(0, 2, 3)
+        found = side(gradient_of, x, x, *rest[:2], products, rest[2], affine=True)
+        assert found.shape == x.shape

@@ -1,0 +1,164 @@
+"""Pointwise convolutions: twins against autograd, kernels against twins."""
+
+import pytest
+import torch
+
+from xnas.kernels import pointwise as module
+from xnas.kernels.moments import Moments
+from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
+
+# slots, pixels, channels in, channels out; blocks have 256 pixels for up to 32 channels, 128 for up to
+# 64, else 64
+SMALL = [
+    (1, 1, 1, 1),
+    (2, 300, 3, 5),
+    (3, 256, 16, 16),
+    (2, 129, 40, 70),
+    (1, 130, 70, 40),  # 70 channels in blocks of 64
+    (2, 33, 5, 140),  # 140 channels in blocks of 128
+]
+LARGE = [
+    pytest.param(shape, marks=pytest.mark.gpu)
+    for shape in [(6, 98304, 16, 16), (4, 24576, 36, 72), (3, 6144, 144, 144), (2, 6145, 70, 300)]
+]
+SHAPES = [*SMALL, pytest.param((3, 1500, 70, 140), marks=pytest.mark.slow), *LARGE]
+
+
+def product(x, weight):
+    return pointwise(x, weight)
+
+
+def with_moments(x, weight, running_mean, running_variance, *, running):
+    """What is computed; the moments are those of the products as they are stored, rounded."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    out = x.new_empty(*x.shape[:2], weight.shape[2])
+    mean, scale = x.new_empty(2, len(x), weight.shape[2], dtype=wide)
+    kept = (running_mean.clone(), running_variance.clone()) if running else (None, None)
+    pointwise_with_moments(x, weight, out=out, into=Moments(mean, scale, *kept))
+    return (out, mean, scale, *kept) if running else (out, mean, scale)
+
+
+def drawn(sides, shape, *, transposed=False, dtype=torch.float32):
+    slots, pixels, channels, outputs = shape
+    x = sides.draw(slots, pixels, channels, dtype=dtype)
+    if transposed:
+        return x, sides.draw(slots, outputs, channels).transpose(1, 2)
+    return x, sides.draw(slots, channels, outputs)
+
+
+def running_statistics(sides, shape):
+    return sides.draw(shape[0], shape[3]), sides.draw(shape[0], shape[3]).square()
+
+
+@pytest.mark.parametrize("shape", [(2, 13, 3, 5), (3, 64, 5, 1), (1, 96, 1, 4), (0, 8, 3, 5)])
+def test_twins_are_what_autograd_finds(sides, shape):
+    x, weight = (one.double().requires_grad_() for one in drawn(sides, shape))
+    gradient = sides.draw(shape[0], shape[1], shape[3]).double()
+    expected = torch.einsum("spi,sio->spo", x, weight)
+    expected.backward(gradient)
+    assert torch.allclose(sides.twin(product, x.detach(), weight.detach()), expected)
+    flown = sides.twin(product, gradient, weight.detach().transpose(1, 2))
+    assert torch.allclose(flown, x.grad)
+    found = sides.twin(pointwise_weight_gradient, x.detach(), gradient)
+    assert found.dtype == torch.float64
+    assert torch.allclose(found, weight.grad)
+
+
+class TestKernels:
+    @pytest.mark.parametrize("shape", SHAPES)
+    @pytest.mark.parametrize("transposed", [False, True])
+    def test_products(self, sides, shape, transposed):
+        sides.compare(product, *drawn(sides, shape, transposed=transposed))
+
+    # One pixel has no deviation: 1 / sqrt(1e-5) would magnify its roundings.
+    @pytest.mark.parametrize("shape", SHAPES[1:])
+    @pytest.mark.parametrize("running", [False, True])
+    def test_products_with_their_moments(self, sides, shape, running):
+        x, weight = drawn(sides, shape, transposed=running)
+        sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=running)
+
+    @pytest.mark.parametrize("shape", [*SHAPES[:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[6:]])
+    def test_gradients_of_the_weights(self, sides, shape):
+        slots, pixels, channels, outputs = shape
+        gradient = sides.draw(slots, pixels, outputs)
+        sides.compare(pointwise_weight_gradient, sides.draw(slots, pixels, channels), gradient)
+
+    @pytest.mark.parametrize("programs", [1, 4, 40])
+    def test_shares_of_the_pixels_add_up(self, sides, monkeypatch, programs):
+        """One share, two shares, and as many as the pixels are worth: three."""
+        monkeypatch.setattr(module, "PROGRAMS", programs)
+        x, gradient = sides.draw(2, 1300, 5), sides.draw(2, 1300, 3)
+        sides.compare(pointwise_weight_gradient, x, gradient)
+
+
+# The interpreter's matrix product takes the bits of a bfloat16 for a whole number.
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [*SMALL[1:], *LARGE])
+class TestBfloat16:
+    """The weights are rounded to bfloat16 before, by kernel and twin: here they need no rounding."""
+
+    @pytest.mark.parametrize("transposed", [False, True])
+    def test_products(self, sides, shape, transposed):
+        x, weight = drawn(sides, shape, transposed=transposed, dtype=torch.bfloat16)
+        sides.compare(product, x, weight.bfloat16().float())
+
+    def test_moments_are_those_of_the_rounded_products(self, sides, shape):
+        x, weight = drawn(sides, shape, dtype=torch.bfloat16)
+        statistics = running_statistics(sides, shape)
+        out, mean, scale, *kept = sides.kernel(with_moments, x, weight, *statistics, running=True)
+        same = torch.eye(shape[3], device=x.device).expand(shape[0], -1, -1)
+        _, *expected = sides.twin(with_moments, out, same, *statistics, running=True)
+        for found, right in zip((mean, scale, *kept), expected, strict=True):
+            assert found.dtype == torch.float32
+            torch.testing.assert_close(found.double(), right, rtol=1e-5, atol=1e-5)
+
+    def test_gradients_of_the_weights(self, sides, shape):
+        slots, pixels, channels, outputs = shape
+        x = sides.draw(slots, pixels, channels, dtype=torch.bfloat16)
+        gradient = sides.draw(slots, pixels, outputs, dtype=torch.bfloat16)
+        assert sides.kernel(pointwise_weight_gradient, x, gradient).dtype == torch.float32
+        sides.compare(pointwise_weight_gradient, x, gradient)
+
+
+def test_the_gradient_of_the_weights_is_wide(sides, monkeypatch):
+    """The twin rounds it to bfloat16, by half a unit, before."""
+    monkeypatch.setattr(module, "compiles_for", lambda _: False)
+    x, gradient = (sides.draw(2, 192, n, dtype=torch.bfloat16) for n in (5, 3))
+    found = pointwise_weight_gradient(x, gradient)
+    assert found.dtype == torch.float32
+    expected = x.double().transpose(1, 2) @ gradient.double()
+    torch.testing.assert_close(found.double(), expected, rtol=2**-8 * 1.01, atol=1e-4)
+
+
+def test_two_launches_give_the_same_bits(sides):
+    statistics = running_statistics(sides, SMALL[3])
+    sides.repeat(with_moments, *drawn(sides, SMALL[3]), *statistics, running=True)
+    sides.repeat(pointwise_weight_gradient, sides.draw(1, 700, 5), sides.draw(1, 700, 3))
+
+
+def test_large_means_do_not_cancel(sides):
+    """A mean of 1000 with a deviation of 1; `test_moments` says how well they can be known."""
+    x = torch.cat([1000 * torch.ones(2, 300, 1, device=sides.device), sides.draw(2, 300, 1)], 2)
+    weight = torch.ones(2, 2, 5, device=sides.device)
+    out, mean, scale = sides.kernel(with_moments, x, weight, None, None, running=False)
+    variance, middle = torch.var_mean(out.double(), 1, correction=0)
+    assert torch.allclose(mean.double(), middle, rtol=1e-6)
+    assert torch.allclose(scale.double(), (variance + 1e-5).rsqrt(), rtol=2e-4)
+
+
+def test_results_go_where_they_are_wanted(sides):
+    x, weight = drawn(sides, (2, 7, 3, 5))
+    for side in (sides.kernel, sides.twin):
+        out = torch.full((2, 7, 5), torch.nan, device=sides.device)
+        assert side(pointwise, x.to(out), weight.to(out), out=out) is out
+        assert torch.isfinite(out).all()
+
+
+def test_no_slots_give_nothing(sides):
+    x, weight = drawn(sides, (0, 8, 3, 5))
+    for side in (sides.kernel, sides.twin):
+        assert side(product, x, weight).shape == (0, 8, 5)
+        assert side(pointwise_weight_gradient, x, x).shape == (0, 3, 3)
+        out, mean, _ = side(with_moments, x, weight, None, None, running=False)
+        assert out.shape == (0, 8, 5)
+        assert mean.shape == (0, 5)
