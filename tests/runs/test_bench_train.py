@@ -5,7 +5,7 @@ import torch
 
 from xnas import ConfigError
 from xnas.report.tables import train_cost_table
-from xnas.runs.bench_train import CASES, ON_CPU, BenchTrainConfig, measure_case
+from xnas.runs.bench_train import CASES, ON_CPU, WITHOUT_KERNELS, BenchTrainConfig, measure_case
 from xnas.runs.checks import require_least
 
 SMALL = BenchTrainConfig(cells=3, channels=2, batch_size=4, image_size=8, steps=5, device="cpu")
@@ -30,6 +30,10 @@ def test_every_case_is_a_training_that_can_be_asked_for():
 def test_captured_steps_need_a_gpu():
     with pytest.raises(ConfigError, match="backend fused needs a GPU"):
         measure_case("captured, bf16", SMALL)
+
+
+def test_a_case_without_kernels_has_the_settings_of_the_one_with_them():
+    assert CASES[WITHOUT_KERNELS] == CASES["captured, bf16"]
 
 
 def test_too_few_steps_are_refused():

@@ -5,7 +5,8 @@ Separable convolutions are applied twice, with the stride in the first; dilated 
 2. In a search batch norms have no scale of their own and stand behind pools too: a learned scale would
 undo the mixture weight, and an unnormalised pool would speak at another volume than a convolution.
 
-Below the operations that a search chooses from stand those that older published cells need.
+Below the operations that a search chooses from stand those that older published cells need. Some compute
+on kernels of their own in a training, once `fuse` says so; weights and results are the same.
 """
 
 from __future__ import annotations
@@ -44,13 +45,39 @@ def build_operation(name: str, channels: int, stride: int, normalization: Normal
     return OPERATIONS[name](channels, stride, normalization)
 
 
+def fuse(network: nn.Module, *, on: bool = True) -> None:
+    """Let the operations that have kernels use them in training; evaluation stays with plain modules."""
+    for module in network.modules():
+        if isinstance(module, (AveragePool, MaxPool, Projection, SeparableConvolution)):
+            module.fuse = on
+
+
 def relu_conv_bn(inputs: int, outputs: int, normalization: Normalization) -> nn.Sequential:
     """ReLU, 1x1 convolution, batch norm: how a cell prepares its inputs."""
-    return nn.Sequential(
+    return Projection(
         nn.ReLU(),
         nn.Conv2d(inputs, outputs, 1, bias=False),
         nn.BatchNorm2d(outputs, affine=normalization.affine),
     )
+
+
+class Projection(nn.Sequential):
+    """ReLU, 1x1 convolution, batch norm."""
+
+    fuse = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, inputs, h, w) to (batch, outputs, h, w)."""
+        if self.fuse and self.training:
+            from xnas.nn.fused import known_norm, projection  # noqa: PLC0415 - brings Triton
+
+            point, norm = self[1], self[2]
+            assert isinstance(point, nn.Conv2d)  # noqa: S101 - for the type checker
+            assert isinstance(norm, nn.BatchNorm2d)  # noqa: S101
+            if known_norm(norm):
+                return projection(x, point, norm)
+        out: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return out
 
 
 class FactorizedReduction(nn.Module):
@@ -81,17 +108,42 @@ class FactorizedReduction(nn.Module):
 class AveragePool(nn.Module):
     """3x3 average pool whose mean leaves the padding out."""
 
+    fuse = False
+
     def __init__(self, stride: int) -> None:
         super().__init__()
         self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
+        if self.fuse and self.training:
+            from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
+
+            return pool(x, self.stride, largest=False)
         # The CUDA backward of a padded pool is wrong on channels-last images in torch 2.11, without a
         # word; compiled code has a backward of its own.
         if x.is_cuda and not torch.compiler.is_compiling():
             x = x.contiguous()
         return avg_pool2d(x, 3, self.stride, 1, count_include_pad=False)
+
+
+class MaxPool(nn.MaxPool2d):
+    """3x3 max pool."""
+
+    fuse = False
+
+    def __init__(self, stride: int) -> None:
+        super().__init__(3, stride, 1)
+        self.steps = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
+        if self.fuse and self.training:
+            from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
+
+            return pool(x, self.steps, largest=True)
+        out: Tensor = super().forward(x)
+        return out
 
 
 class LargestOfFour(nn.Module):
@@ -120,6 +172,23 @@ class Zero(nn.Module):
         return torch.zeros_like(x[:, :, :: self.stride, :: self.stride])
 
 
+class SeparableConvolution(nn.Sequential):
+    """Stages of ReLU, depthwise convolution, 1x1 convolution and batch norm, one after another."""
+
+    fuse = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
+        if self.fuse and self.training:
+            from xnas.nn.fused import separable, stages_of  # noqa: PLC0415 - brings Triton
+
+            stages = stages_of(list(self))
+            if stages is not None:
+                return separable(x, stages)
+        out: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
+        return out
+
+
 def _depthwise_pointwise(
     channels: int, kernel: int, stride: int, dilation: int, normalization: Normalization
 ) -> list[nn.Module]:
@@ -136,7 +205,7 @@ def _depthwise_pointwise(
 
 def _separable(kernel: int) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
-        return nn.Sequential(
+        return SeparableConvolution(
             *_depthwise_pointwise(channels, kernel, stride, 1, normalization),
             *_depthwise_pointwise(channels, kernel, 1, 1, normalization),
         )
@@ -146,7 +215,7 @@ def _separable(kernel: int) -> OperationFactory:
 
 def _dilated(kernel: int) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
-        return nn.Sequential(*_depthwise_pointwise(channels, kernel, stride, 2, normalization))
+        return SeparableConvolution(*_depthwise_pointwise(channels, kernel, stride, 2, normalization))
 
     return build
 
@@ -195,7 +264,7 @@ def _none(channels: int, stride: int, normalization: Normalization) -> nn.Module
 
 
 OPERATIONS.add("none", _none)
-OPERATIONS.add("max_pool_3x3", _pool(lambda stride: nn.MaxPool2d(3, stride, 1)))
+OPERATIONS.add("max_pool_3x3", _pool(MaxPool))
 OPERATIONS.add("avg_pool_3x3", _pool(AveragePool))
 OPERATIONS.add("skip_connect", _skip)
 OPERATIONS.add("sep_conv_3x3", _separable(3))

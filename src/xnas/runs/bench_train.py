@@ -1,5 +1,6 @@
 """What a step of a training costs: plain, captured, compiled; augmentation included.
 
+A captured step computes on the project's kernels, but for the cases that say otherwise.
 Every case runs in a process of its own. Images are noise: a step does not care what it sees. Times of
 one machine compare only within one run, so the table has ratios.
 """
@@ -15,6 +16,7 @@ import torch
 
 from xnas.data import ImageData
 from xnas.errors import ConfigError
+from xnas.nn.operations import fuse
 from xnas.records import TrainStepCost
 from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.memory import peak_of_process
@@ -23,11 +25,13 @@ from xnas.runs.train import executable
 from xnas.runs.train_config import TrainConfig
 from xnas.space import find_genotype
 
+WITHOUT_KERNELS = "captured, bf16, no kernels"  # PyTorch's convolutions, for comparison
 CASES: dict[str, dict[str, object]] = {
     "plain, fp32": {"backend": "reference", "precision": "fp32"},
     "plain, bf16": {"backend": "reference", "precision": "bf16"},
     "captured, fp32": {"backend": "fused", "precision": "fp32"},
     "captured, bf16": {"backend": "fused", "precision": "bf16"},
+    WITHOUT_KERNELS: {"backend": "fused", "precision": "bf16"},
     "captured, bf16, compiled": {"backend": "fused", "precision": "bf16", "compile": True},
 }
 ON_CPU = ("plain, fp32", "plain, bf16")
@@ -90,6 +94,8 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
     chosen = config.train_config(case)
     prepared = prepare_training(chosen, noise(config), find_genotype(config.cell))
     training = prepared.training
+    if case == WITHOUT_KERNELS:
+        fuse(training.model, on=False)
     device = training.batch[0].device
     cuda = device.type == "cuda"
     started = time.perf_counter()

@@ -15,6 +15,7 @@ from xnas.data.streaming import StreamSource
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings
 from xnas.errors import ConfigError
+from xnas.nn.operations import fuse
 from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
@@ -75,6 +76,7 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
     model = _build(config, recipe, genotype, network).to(device)
     if config.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
+        fuse(model, on=not config.compile)  # the compiler has kernels of its own
     sources = Sources(images, device, batch_size=recipe.batch_size, seed=config.seed, count=1, size=seen)
     hole = round(recipe.cutout * min(seen) / PAPERS_SIDE)
     augment, finish = training_augmentation(
