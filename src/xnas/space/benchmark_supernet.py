@@ -3,11 +3,14 @@
 A cell has one input and three nodes, each the sum of forecasters on edges from all states before it; the
 last node is the output. All cells share one mixture of six forecasters. Batch norms follow convolutions
 alone, and have no scale of their own.
+
+`fuse` has `fused_benchmark` compute the cells in few kernels: the same function of the same weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +21,9 @@ from xnas.nn.operations import Normalization, build_operation
 from xnas.nn.residual import ResidualReduction
 from xnas.space.spaces import CellKind, SearchSpace
 from xnas.space.supernet import IDENTITY
+
+if TYPE_CHECKING:
+    from xnas.space.fused_benchmark import FusedCells
 
 STAGES = 3
 NORMALIZATION = Normalization(affine=False, after_pools=False)
@@ -82,6 +88,7 @@ class BenchmarkSupernet(nn.Module):
             if value < least:
                 raise ConfigError(f"{name} must be at least {least}, got {value}")
         self.space, self.cells_a_stage = space, cells
+        self.fused_cells: FusedCells | None = None
         self.replications = {CellKind.NORMAL.value: STAGES * cells}
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
@@ -119,16 +126,52 @@ class BenchmarkSupernet(nn.Module):
         """
         kind = CellKind.NORMAL.value
         given = self.normal_mixture.expand(self.replications[kind], -1, -1)
-        rows = iter((given if mixtures is None else mixtures[kind]).unbind(0))
-        x = self.stem(x)
-        for block in self.blocks:
-            x = block(x, next(rows)) if isinstance(block, BenchmarkSearchCell) else block(x)
+        rows = given if mixtures is None else mixtures[kind]
+        # With nothing but `none` alive there is nothing to compute together.
+        fused = self.fused_cells is not None and not self.fused_cells.empty
+        x = self._through_fused_cells(x, rows) if fused else self._through_cells(x, rows)
         logits: Tensor = self.classifier(self.last(x).mean((-2, -1)))
         return logits
 
+    @property
+    def fused(self) -> bool:
+        """Whether cells are computed in few kernels."""
+        return self.fused_cells is not None
+
+    @property
+    def packed(self) -> list[Tensor]:
+        """Leaves that stand for the cells' weights in backward; none unless fused."""
+        return [] if self.fused_cells is None else self.fused_cells.packed
+
+    def fuse(self) -> None:
+        """Compute the cells in few kernels from now on; once more after a wipe, and after a move.
+
+        Parameters stay what they are, as views of packed ones: `packed` belongs among the inputs of
+        backward.
+        """
+        from xnas.space.fused_benchmark import FusedCells  # noqa: PLC0415 - brings Triton
+
+        if self.normal_mixture.is_cuda:
+            for module in self.modules():
+                if isinstance(module, nn.Conv2d):
+                    module.to(memory_format=torch.channels_last)
+        cells = [
+            [block.forecaster(edge) for edge in range(len(block.edges))]
+            for block in self.blocks
+            if isinstance(block, BenchmarkSearchCell)
+        ]
+        size = self.cells_a_stage
+        stages = [cells[first : first + size] for first in range(0, len(cells), size)]
+        self.fused_cells = FusedCells(self.space, stages).to(self.normal_mixture.device)
+
+    def unfuse(self) -> None:
+        """Compute the cells by their modules again."""
+        self.fused_cells = None
+
     def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:  # noqa: ARG002
-        """Delete experts, given by their columns, of one forecaster in every cell."""
+        """Delete experts, given by their columns, of one forecaster in every cell; undoes `fuse`."""
         doomed = [self.space.operations[expert] for expert in experts]
+        self.unfuse()
         for block in self.blocks:
             if isinstance(block, BenchmarkSearchCell):
                 block.forecaster(forecaster).wipe(doomed)
@@ -140,3 +183,30 @@ class BenchmarkSupernet(nn.Module):
     def stages(self, kind: str) -> tuple[int, ...]:  # noqa: ARG002 - there is one
         """For each cell its stage: how many reductions came before it."""
         return tuple(stage for stage in range(STAGES) for _ in range(self.cells_a_stage))
+
+    def _through_cells(self, x: Tensor, mixtures: Tensor) -> Tensor:
+        rows = iter(mixtures.unbind(0))
+        x = self.stem(x)
+        for block in self.blocks:
+            x = block(x, next(rows)) if isinstance(block, BenchmarkSearchCell) else block(x)
+        return x
+
+    def _through_fused_cells(self, x: Tensor, mixtures: Tensor) -> Tensor:
+        assert self.fused_cells is not None  # noqa: S101 - for the type checker
+        if mixtures.dim() != 3:
+            raise ConfigError(
+                "the fused backend takes one mixture a cell, (replications, forecasters, experts), got "
+                f"{tuple(mixtures.shape)}; for one a sample use the reference backend"
+            )
+        if x.is_cuda:
+            x = x.contiguous(memory_format=torch.channels_last)
+        x = self.stem(x)
+        computed_in = (
+            torch.get_autocast_dtype(x.device.type)
+            if torch.is_autocast_enabled(x.device.type)
+            else x.dtype
+        )
+        cell = self.fused_cells.begin(mixtures, training=self.training, dtype=computed_in)
+        for block in self.blocks:
+            x = cell(x) if isinstance(block, BenchmarkSearchCell) else block(x)
+        return x

@@ -6,16 +6,22 @@ of a kind, and a wiped expert leaves all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.nn import uniform_mixture
+from xnas.nn.operations import fuse
 from xnas.space.cell import SearchCell
 from xnas.space.layout import cell_kinds, edge_stride
+from xnas.space.packing import own_buffers
 from xnas.space.spaces import CellKind, SearchSpace
+
+if TYPE_CHECKING:
+    from xnas.space.fused_cell import FusedCell
 
 IDENTITY = "skip_connect"
 
@@ -56,6 +62,7 @@ class Supernet(nn.Module):
             )
             inputs = (inputs[1], space.nodes * channels)
         self.cells = nn.ModuleList(built)
+        self._fused: list[FusedCell] = []
         self.classifier = nn.Linear(inputs[1], num_classes)
         forecasters, experts = len(space.edges), len(space.operations)
         self.normal_mixture = uniform_mixture(forecasters, experts)
@@ -90,15 +97,46 @@ class Supernet(nn.Module):
                 for kind, mixture in self.mixtures.items()
             }
         rows = {kind: iter(mixture.unbind(0)) for kind, mixture in mixtures.items()}
+        executed = self._executed(mixtures)
         before_that = previous = self.stem(x)
-        for cell in self._cells():
-            before_that, previous = previous, cell(before_that, previous, next(rows[cell.kind]))
+        for kind, cell in zip(self.kinds, executed, strict=True):
+            before_that, previous = previous, cell(before_that, previous, next(rows[kind]))
         logits: Tensor = self.classifier(previous.mean((-2, -1)))
         return logits
 
+    def fuse(self) -> None:
+        """Compute what the cells compute by fewer and larger calls; again after deletions."""
+        if self.normal_mixture.is_cuda:
+            self.to(memory_format=torch.channels_last)
+        from xnas.space.fused_cell import FusedCell  # noqa: PLC0415 - brings Triton
+
+        fuse(self)
+        self._fused = [FusedCell(cell) for cell in self._cells()]
+
+    def unfuse(self) -> None:
+        """Go back to the modules as they are; weights stay."""
+        self._fused = []
+        fuse(self, on=False)
+        own_buffers(self)
+
+    @property
+    def fused(self) -> bool:
+        """Whether cells are computed by large calls."""
+        return bool(self._fused)
+
+    @property
+    def packed(self) -> list[Tensor]:
+        """Leaves that stand for parameters in backward while cells are fused."""
+        return [tensor for cell in self._fused for tensor in cell.packed]
+
     def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:
-        """Delete experts, given by their columns, of one forecaster in every cell that shares it."""
+        """Delete experts, given by their columns, of one forecaster in every cell that shares it.
+
+        Undoes `fuse`.
+        """
         doomed = [self.space.operations[expert] for expert in experts]
+        if self.fused:
+            self.unfuse()
         for cell in self._cells():
             if cell.kind == kind:
                 cell.forecaster(forecaster).wipe(doomed)
@@ -114,6 +152,16 @@ class Supernet(nn.Module):
             for index, k in enumerate(self.kinds)
             if k == kind
         )
+
+    def _executed(self, mixtures: Mapping[str, Tensor]) -> Sequence[Callable[..., Tensor]]:
+        """The cells, fused where that was asked for and batch statistics are the batch's own."""
+        if not self._fused or not self.training:
+            return self._cells()
+        if any(mixture.dim() > 3 for mixture in mixtures.values()):
+            raise ConfigError(
+                "fused cells have one mixture for a batch, not one for a sample; use --backend reference"
+            )
+        return self._fused
 
     def _cells(self) -> list[SearchCell]:
         return [cell for cell in self.cells if isinstance(cell, SearchCell)]
