@@ -10,9 +10,11 @@ from torch.nn.functional import cross_entropy
 
 from xnas import ConfigError, ExpertsOptimizer, Forecaster, RoundError, uniform_mixture
 from xnas.data import BatchSource, halves
-from xnas.engine import Search, SearchSettings, end_epoch, play_round
+from xnas.engine import Search, SearchSettings, end_epoch, play_round, restore_search, search_state
+from xnas.engine.epoch import remove_experts
 from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
 from xnas.methods import Game
+from xnas.space.packing import pack
 
 
 def values(parameters):
@@ -127,6 +129,42 @@ def test_the_learning_rate_of_the_weights_is_a_cosine_from_0_025_towards_0_001()
     assert rates[-1] > 0.001
 
 
+def test_rates_are_tensors_that_keep_their_places_from_epoch_to_epoch():
+    search = engine(skip_dropout="0.6:0", epochs=4)
+    rate, chance = search.rate, search.keep_chance
+    assert search.weight_optimizer.param_groups[0]["lr"] is rate
+    for epoch in range(4):
+        search.epoch = epoch
+        search.begin_epoch()
+        assert (search.rate, search.keep_chance) == (rate, chance)
+        assert rate.item() == pytest.approx(search.learning_rate())
+        assert chance.item() == pytest.approx(1 - search.skip_dropout())
+
+
+def test_a_rate_set_from_outside_reaches_the_weight_step():
+    search = engine()
+    fill(search)
+    before = values(search.weights)
+    search.rate.zero_()
+    descend_train_loss(search)
+    assert all(torch.equal(p, w) for p, w in zip(search.weights, before, strict=True))
+
+
+def test_a_checkpoint_with_the_rate_as_a_number_still_loads():
+    search, again = engine(), engine()
+    play_round(search)
+    state = copy.deepcopy(search_state(search))
+    state["weight_optimizer"]["param_groups"][0] |= {"lr": 0.025, "fused": None}
+    restore_search(again, state)
+    group = again.weight_optimizer.param_groups[0]
+    assert group["lr"] is again.rate
+    assert group["fused"] is False
+    for twin in (search, again):
+        play_round(twin)
+    for mine, theirs in zip(search.weights, again.weights, strict=True):
+        assert torch.equal(mine, theirs)
+
+
 def test_weights_learn_on_one_half_and_mixtures_on_the_other():
     search = engine()
     train, valid = (set(s.indices.tolist()) for s in (search.train, search.valid))
@@ -165,7 +203,103 @@ class Chain(nn.Module):
         (self.first, self.second)[forecaster].wipe(["abc"[e] for e in experts])
 
 
-def own_search(**settings):
+class Packed(nn.Module):
+    """A supernet of one forecaster that computes its experts in one call, once it is fused."""
+
+    mixture_parameters = ("alphas",)
+
+    def __init__(self):
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.experts = nn.ModuleDict({name: nn.Linear(64, 2, bias=False) for name in "012"})
+        for expert in self.experts.values():
+            nn.init.normal_(expert.weight, generator=generator)
+        self.alphas = uniform_mixture(1, 3)
+        self.fused, self.packed, self.fusions, self.learned = False, [], 0, []
+
+    @property
+    def mixtures(self):
+        return {"all": self.alphas}
+
+    def fuse(self):
+        weights = [expert.weight for expert in self.experts.values()]
+        self.packed = [pack(weights, packed=lambda p: p, unpacked=lambda slot: slot)]
+        self.fused, self.fusions = True, self.fusions + 1
+
+    def wipe(self, kind, forecaster, experts):
+        assert (kind, forecaster) == ("all", 0)
+        for expert in experts:
+            del self.experts[str(expert)]
+        self.fused, self.packed = False, []
+
+    def forward(self, x):
+        weights = [expert.weight for expert in self.experts.values()]
+        weight = self.packed[0] if self.fused else torch.stack(weights)
+        self.learned.append(weight.requires_grad)
+        u = self.alphas[0, [int(name) for name in self.experts]]
+        return torch.einsum("e,bi,eoi->bo", u, x.flatten(1), weight)
+
+
+def packed_search(*, fuse):
+    model = Packed()
+    if fuse:
+        model.fuse()
+    return own_search(model)
+
+
+def test_packed_tensors_stand_for_their_weights_in_the_weight_step():
+    plain, fused = packed_search(fuse=False), packed_search(fuse=True)
+    assert plain.leaves == plain.weights
+    assert len(fused.leaves) == len(fused.weights) + 1
+    for search in (plain, fused):
+        search.begin_epoch()
+        for _ in range(3):
+            play_round(search)
+    for mine, theirs in zip(fused.weights, plain.weights, strict=True):
+        torch.testing.assert_close(mine, theirs)
+    torch.testing.assert_close(fused.supernet.alphas, plain.supernet.alphas)
+    assert torch.equal(fused.supernet.packed[0][1], fused.supernet.experts["1"].weight)
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_the_architecture_step_holds_weights_fixed_and_lets_them_go(fuse):
+    search = packed_search(fuse=fuse)
+    search.begin_epoch()
+    play_round(search)
+    assert search.supernet.learned == [True, False]
+    assert all(leaf.requires_grad for leaf in search.leaves)
+
+
+def test_what_a_deletion_leaves_is_fused_once_and_learns_on():
+    plain, fused = packed_search(fuse=False), packed_search(fuse=True)
+    for search in (plain, fused):
+        search.begin_epoch()
+        play_round(search)
+        remove_experts(search, [("all", 0, 0), ("all", 0, 2)])
+        play_round(search)
+    assert fused.supernet.fused
+    assert fused.supernet.fusions == 2
+    assert [leaf.shape for leaf in fused.leaves] == [(2, 64), (1, 2, 64)]
+    torch.testing.assert_close(fused.weights[0], plain.weights[0])
+    assert not plain.supernet.fused
+
+
+def test_a_fused_search_is_fused_after_it_was_restored():
+    search = packed_search(fuse=True)
+    search.begin_epoch()
+    play_round(search)
+    remove_experts(search, [("all", 0, 1)])
+    play_round(search)
+    again = packed_search(fuse=True)
+    restore_search(again, copy.deepcopy(search_state(search)))
+    assert again.supernet.fused
+    for twin in (search, again):
+        play_round(twin)
+    for mine, theirs in zip(search.weights, again.weights, strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def own_search(model=None, **settings):
     data = stripes()
     train, valid = halves(data.labels, seed=0)
 
@@ -181,7 +315,7 @@ def own_search(**settings):
             name=name,
         )
 
-    model = Chain()
+    model = Chain() if model is None else model
     method = ExpertsOptimizer([model.alphas], horizon=15, reward_bound=0.05)
     return Search(
         model,

@@ -309,7 +309,7 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"skip_dropout": "0.1:0.2:0.3"}, "skip-dropout must be a number"),
         ({"experts_lr": "fast"}, "experts-lr must be paper, matched or a number or None, got 'fast'"),
         ({"accounting": "often"}, "accounting must be update, sample, got 'often'"),
-        ({"precision": "fp99"}, "precision must be fp32, bf16, got 'fp99'"),
+        ({"precision": "fp99"}, "precision must be fp32, bf16 or None, got 'fp99'"),
         ({"epochs": 2.5}, "epochs must be a whole number or None, got 2.5"),
         ({"epochs": True}, "epochs must be a whole number or None, got True"),
         ({"wipeout": "no"}, "wipeout must be bool, got 'no'"),

@@ -28,7 +28,7 @@ def theory(*, config: Annotated[BenchTheoryConfig, Parameter(name="*")] = DEFAUL
 
 @bench.command
 def search(*, config: Annotated[BenchSearchConfig, Parameter(name="*")] = SEARCH_DEFAULTS) -> None:
-    """Time a round of a search with all experts, with four an edge and with one."""
+    """Time a round of a search, plain and fused, with all experts, with some an edge and with one."""
     print(round_cost_table(bench_search(config)))
 
 

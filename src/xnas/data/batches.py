@@ -41,6 +41,9 @@ class BatchSource:
     their places from epoch to epoch as long as the number of rounds stays.
     """
 
+    capturable = True
+    """Whether `fill` can be part of a CUDA graph."""
+
     def __init__(
         self,
         images: Tensor,
@@ -180,7 +183,7 @@ class BatchSource:
         self.position.fill_(state["position"])
         self._asked = state["position"]
         if state["device"] == self.images.device.type:
-            self.generator.set_state(state["generator"])
+            self.generator.set_state(state["generator"].cpu())  # a checkpoint may lie on the device
 
     def _draw_order(self, epoch: int, rounds: int) -> Tensor:
         """Indices (rounds, batch_size) of an epoch: permutations, one after another and cut."""

@@ -51,6 +51,8 @@ class StreamSource:
     source can go on after it.
     """
 
+    capturable = False
+
     def __init__(
         self,
         images: ImageFiles,

@@ -1,5 +1,6 @@
 """Loops: handed a supernet, a method and batches, never building them."""
 
+from xnas.engine.capture import captured_round
 from xnas.engine.checkpoint import load_checkpoint, restore_search, save_checkpoint, search_state
 from xnas.engine.epoch import delete_wiped, end_epoch
 from xnas.engine.gap import discretization_gap
@@ -11,6 +12,7 @@ __all__ = [
     "Search",
     "SearchSettings",
     "Searchable",
+    "captured_round",
     "delete_wiped",
     "discretization_gap",
     "end_epoch",

@@ -53,15 +53,27 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
     search.supernet.load_state_dict(state["supernet"])
     search.method.load_state_dict(state["method"])
+    fused = search.weight_optimizer.param_groups[0]["fused"]
     search.weight_optimizer.load_state_dict(state["weight_optimizer"])
+    search.weight_optimizer.param_groups[0] |= {"lr": search.rate, "fused": fused}  # of this device
     search.weights = list(search.weight_optimizer.param_groups[0]["params"])
+    _lay_out_momenta(search)
     search.train.load_state_dict(state["train"])
     search.valid.load_state_dict(state["valid"])
     search.dropout.set_state(state["dropout"].cpu())
     search.tally.load_state_dict(state["tally"])
     search.epoch, search.round_in_epoch = state["epoch"], state["round_in_epoch"]
     search.settled_at = state["settled_at"]
+    search.set_rates()
     search.supernet.train()
+
+
+def _lay_out_momenta(search: Search) -> None:
+    """Momenta as the weights lie in memory, which another backend may have laid out otherwise."""
+    for weight, state in search.weight_optimizer.state.items():
+        momentum = state.get("momentum_buffer")
+        if momentum is not None and momentum.stride() != weight.stride():
+            state["momentum_buffer"] = torch.empty_like(weight).copy_(momentum)
 
 
 def require_version(state: object) -> None:

@@ -71,9 +71,12 @@ def delete_wiped(search: Search) -> tuple[Deletion, ...]:
 
 def remove_experts(search: Search, experts: Sequence[tuple[str, int, int]]) -> None:
     """Delete modules, given as (kind, forecaster, expert), with their weights and momenta."""
+    fused = getattr(search.supernet, "fused", False)
     for kind, forecaster, expert in experts:
         search.supernet.wipe(kind, forecaster, [expert])  # type: ignore[operator]
         search.deleted.append((kind, forecaster, expert))
+    if experts and fused:
+        search.supernet.fuse()  # type: ignore[operator]  # packs those that are left
     left = {id(p) for p in search.supernet.parameters()}
     for p in search.weights:
         if id(p) not in left:

@@ -1,13 +1,15 @@
 """The search: weights descend on one half of the images, mixtures learn from the other (Algorithm 1).
 
-`play_round` is the algorithm's loop body. It reads no number on the host, so that it can be captured
-whole; what needs the host (learning rates, deletions, metrics) happens between epochs.
+`play_round` is the algorithm's loop body. It reads no number on the host, so that on a GPU it can be
+captured whole and replayed (`engine/capture.py`); what needs the host happens between epochs: rates are
+tensors that it sets there, experts are deleted, metrics read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +24,10 @@ from xnas.nn import split_parameters
 
 
 class Batches(Protocol):
-    """A source of batches that goes on where it stopped."""
+    """A source of batches that goes on where it stopped.
+
+    One whose `fill` can be part of a CUDA graph has `capturable = True`, and a `generator` to draw from.
+    """
 
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of `rounds` batches."""
@@ -116,19 +121,30 @@ class Search:
         weights, _ = split_parameters(supernet)
         mixtures = {id(m) for m in self.mixtures.values()}
         self.weights = [p for p in weights if p.requires_grad and id(p) not in mixtures]
+        self.train_batch, self.valid_batch = train.buffers(), valid.buffers()
+        for buffer in (*self.train_batch, *self.valid_batch):
+            buffer.zero_()  # a round may be captured before the first batch
+        device = self.train_batch[0].device
+        self.rate = torch.tensor(settings.learning_rate, device=device)
+        self.keep_chance = torch.tensor(1 - settings.skip_dropout[0], device=device)
+        """Of an identity in the weight step. Like the rate a tensor, which captured rounds read anew."""
         self.weight_optimizer = torch.optim.SGD(
             self.weights,
-            lr=settings.learning_rate,
+            lr=self.rate,
             momentum=settings.momentum,
             weight_decay=settings.weight_decay,
+            fused=device.type == "cuda",
         )
-        self.train_batch, self.valid_batch = train.buffers(), valid.buffers()
-        device = self.train_batch[0].device
         self.dropout = torch.Generator(device).manual_seed(settings.seed)
         self.tally = Tally(self.mixtures, _replications(self), device)
         self.epoch, self.round_in_epoch = 0, 0
         self.settled_at = 0
         self.deleted: list[tuple[str, int, int]] = []
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        """What the weight step is differentiated by: the weights, and tensors that several share."""
+        return [*self.weights, *getattr(self.supernet, "packed", ())]
 
     @property
     def learning(self) -> bool:
@@ -141,13 +157,18 @@ class Search:
         return self.epoch * self.settings.rounds_per_epoch + self.round_in_epoch
 
     def begin_epoch(self) -> None:
-        """Set the learning rate, lay down the order of the images, clear the tally."""
+        """Set the rates, lay down the order of the images, clear the tally."""
         rounds = self.settings.rounds_per_epoch
         self.train.begin_epoch(self.epoch, rounds)
         self.valid.begin_epoch(self.epoch, rounds)
-        self.weight_optimizer.param_groups[0]["lr"] = self.learning_rate()
+        self.set_rates()
         self.supernet.train()
         self.tally.clear()
+
+    def set_rates(self) -> None:
+        """Write the numbers of the present epoch where rounds read them."""
+        self.rate.fill_(self.learning_rate())
+        self.keep_chance.fill_(1 - self.skip_dropout())
 
     def learning_rate(self) -> float:
         """Of the weights in the present epoch: a cosine over all epochs."""
@@ -172,11 +193,16 @@ class Search:
 
 def play_round(search: Search) -> None:
     """One round of Algorithm 1, lines 4-12."""
-    search.train.fill(*search.train_batch)
+    draw_batches(search)
     descend_train_loss(search)  # line 4
-    search.valid.fill(*search.valid_batch)
     reveal_rewards(search)  # lines 5-12
     search.round_in_epoch += 1
+
+
+def draw_batches(search: Search) -> None:
+    """Take the next batch of either half."""
+    search.train.fill(*search.train_batch)
+    search.valid.fill(*search.valid_batch)
 
 
 def descend_train_loss(search: Search) -> None:
@@ -186,7 +212,7 @@ def descend_train_loss(search: Search) -> None:
     with _precision(search):
         logits = _forward(search, images, _dropped(search))
         loss = cross_entropy(logits, labels)
-    loss.backward(inputs=search.weights)  # type: ignore[no-untyped-call]
+    loss.backward(inputs=search.leaves)  # type: ignore[no-untyped-call]
     nn.utils.clip_grad_norm_(search.weights, search.settings.gradient_clip)
     search.weight_optimizer.step()
     search.tally.add_train(loss, logits, labels)
@@ -205,11 +231,11 @@ def reveal_rewards(search: Search) -> None:
             logits = _forward(search, images, None)
             search.tally.add_valid(cross_entropy(logits, labels), logits, labels)
         return
-    leaves = _leaves(search, len(labels) if per_sample else 0)
-    with _precision(search):
-        logits = _forward(search, images, leaves)
+    mixtures = _mixtures(search, len(labels) if per_sample else 0)
+    with _held_fixed(search.leaves), _precision(search):
+        logits = _forward(search, images, mixtures)
         loss = cross_entropy(logits, labels, reduction="sum" if per_sample else "mean")
-    gradients = torch.autograd.grad(loss, list(leaves.values()))
+    gradients = torch.autograd.grad(loss, list(mixtures.values()))
     search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
     for (kind, mixture), gradient in zip(search.mixtures.items(), gradients, strict=True):
         if per_sample:
@@ -223,7 +249,20 @@ def reveal_rewards(search: Search) -> None:
         search.method.step()
 
 
-def _leaves(search: Search, samples: int) -> dict[str, Tensor]:
+@contextmanager
+def _held_fixed(leaves: Sequence[Tensor]) -> Iterator[None]:
+    """Let forward take these for constants: nothing is kept for gradients that nobody asks for."""
+    learned = [leaf for leaf in leaves if leaf.requires_grad]
+    for leaf in learned:
+        leaf.requires_grad = False
+    try:
+        yield
+    finally:
+        for leaf in learned:
+            leaf.requires_grad = True
+
+
+def _mixtures(search: Search, samples: int) -> dict[str, Tensor]:
     """What this round is differentiated by: shared mixtures, one a cell, or one a cell and sample."""
     if search.replicated is None:
         return dict(search.mixtures)
@@ -242,12 +281,12 @@ def _dropped(search: Search) -> dict[str, Tensor] | None:
     supernet = search.replicated
     if supernet is None:
         return None
-    mixtures, p = supernet.spread(), search.skip_dropout()
-    if p == 0:
+    mixtures, chance = supernet.spread(), search.keep_chance
+    if max(search.settings.skip_dropout) == 0:
         return mixtures
     for kind, u in mixtures.items():
-        kept = torch.full(u.shape[:2], 1 - p, device=u.device).bernoulli(generator=search.dropout)
-        scale = torch.where(supernet.identities(kind), kept[..., None] / (1 - p), 1.0)
+        kept = chance.expand(u.shape[:2]).bernoulli(generator=search.dropout)
+        scale = torch.where(supernet.identities(kind), kept[..., None] / chance, 1.0)
         mixtures[kind] = u * scale
     return mixtures
 

@@ -16,12 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from xnas.engine.capture import capture, copied, put_back
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
 from xnas.engine.search import Batches
 from xnas.errors import RoundError
 from xnas.space.network import Network
-
-WARM_UP_STEPS = 3  # before a capture: libraries choose their kernels and allocate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,61 +216,30 @@ def _parts(training: Training) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def captured(training: Training, step: Callable[[Training], None] = train_step) -> Callable[[], None]:
-    """The step as a CUDA graph, to be replayed; the training is left as it was.
-
-    The steps that warm up and the one that is captured really happen, so state is put back after them.
-    """
-    before = _snapshot(training)
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(WARM_UP_STEPS):
-            step(training)
-    torch.cuda.current_stream().wait_stream(stream)
-    training.optimizer.zero_grad(set_to_none=True)
-    graph = torch.cuda.CUDAGraph()
+    """The step as a CUDA graph, to be replayed; the training is left as it was."""
     generator = getattr(training.batches, "generator", None)
-    if generator is not None:
-        graph.register_generator_state(generator)
-    with torch.cuda.graph(graph):
-        step(training)
-    _put_back(training, before)
-    return graph.replay
+    return capture(
+        lambda: step(training),
+        training.batch[0].device,
+        restore=_restorer(training, batches=step is train_step),
+        generators=() if generator is None else (generator,),
+    )
 
 
-def _snapshot(training: Training) -> dict[str, Any]:
-    """A deep copy of all that a step changes; buffers keep their places when it is put back."""
-    copy: dict[str, Any] = _copied(training.state_dict())
-    return copy
+def _restorer(training: Training, *, batches: bool) -> Callable[[], None]:
+    """What brings a training back, in place, to where it is now; `batches`: their source, too."""
+    before: dict[str, Any] = copied(training.state_dict())
 
+    def restore() -> None:
+        live = training.state_dict()
+        for part in ("model", "optimizer", "average", "tally"):
+            put_back(live[part], before[part])
+        if batches:
+            training.batches.load_state_dict(before["batches"])
+        restore_random(before["random"], training.batch[0].device)
+        training.optimizer.zero_grad(set_to_none=True)
 
-def _copied(value: Any) -> Any:  # noqa: ANN401 - any state
-    if isinstance(value, Tensor):
-        return value.clone()
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
-
-
-def _put_back(training: Training, before: dict[str, Any]) -> None:
-    """Restore tensors in place: a captured step reads them where they are."""
-    live = training.optimizer.state
-    empty = not before["optimizer"]["state"]
-    for index, parameter in enumerate(p for g in training.optimizer.param_groups for p in g["params"]):
-        momentum = live[parameter].get("momentum_buffer")
-        if momentum is not None:
-            if empty:
-                momentum.zero_()
-            else:
-                momentum.copy_(before["optimizer"]["state"][index]["momentum_buffer"])
-    state = training.model.state_dict()
-    for name, tensor in before["model"].items():
-        state[name].copy_(tensor)
-    if training.average is not None:
-        training.average.load_state_dict(before["average"])
-    training.batches.load_state_dict(before["batches"])
-    restore_random(before["random"], training.batch[0].device)
-    training.tally.copy_(before["tally"])
+    return restore
 
 
 @contextmanager

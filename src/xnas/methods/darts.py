@@ -40,7 +40,11 @@ class Darts:
             nn.Parameter(NOISE * torch.randn(m.shape, generator=noise).to(m)) for m in self.mixtures
         ]
         self.adam = torch.optim.Adam(
-            self.logits, lr=LEARNING_RATE, betas=BETAS, weight_decay=WEIGHT_DECAY
+            self.logits,
+            lr=LEARNING_RATE,
+            betas=BETAS,
+            weight_decay=WEIGHT_DECAY,
+            capturable=self.logits[0].is_cuda,  # its count of steps is on the device, too
         )
         self._write_mixtures()
 
@@ -93,7 +97,12 @@ class Darts:
         """Go on where `state_dict` was taken."""
         for logits, saved in zip(self.logits, state_dict["logits"], strict=True):
             logits.copy_(saved)
-        self.adam.load_state_dict(state_dict["adam"])
+        saved = state_dict["adam"]
+        capturable = {
+            "capturable": self.logits[0].is_cuda
+        }  # of this device, not of the one it was saved on
+        groups = [group | capturable for group in saved["param_groups"]]
+        self.adam.load_state_dict(saved | {"param_groups": groups})
         self._write_mixtures()
 
     @torch.no_grad()

@@ -26,6 +26,9 @@ class RoundCost:
     """What one round of a search costs with some of its experts left."""
 
     case: str
+    """Who is left on every edge."""
+    backend: str
+    precision: str
     device: str
     experts: int
     weights: int
@@ -34,9 +37,9 @@ class RoundCost:
     spread: float
     """Interquartile range, in milliseconds."""
     memory_bytes: int
-    """Peak: allocated on a GPU; on the CPU, what the process grew by for the search."""
-    method_share: float
-    """Time of the method's step, ledger included, as a share of the round."""
+    """Peak: reserved on a GPU; on the CPU, what the process grew by for the search."""
+    method_share: float | None
+    """Time of the method's step, ledger included, as a share of the round; None in a captured one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,4 +80,4 @@ class EpochCost:
     seconds: float
     seconds_per_round: float
     memory_bytes: int
-    """On a GPU the epoch's peak of allocated memory, on the CPU what the process holds at its end."""
+    """On a GPU the epoch's peak of reserved memory, on the CPU what the process holds at its end."""

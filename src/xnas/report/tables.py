@@ -118,22 +118,23 @@ def step_cost_table(costs: Sequence[StepCost]) -> str:
 
 
 def round_cost_table(costs: Sequence[RoundCost]) -> str:
-    """What a round costs, with ratios to the round with all experts."""
+    """What a round costs, with ratios to the first: the plain round with all experts."""
     rows = [
         (
             c.case,
+            f"{c.backend}, {c.precision}",
             f"{c.experts}",
             f"{c.weights:,}",
             f"{c.milliseconds:,.1f}",
             f"{c.spread:,.1f}",
             f"{c.milliseconds / costs[0].milliseconds:.2f}",
             f"{c.memory_bytes / 2**20:,.0f}",
-            f"{100 * c.method_share:.1f} %",
+            "" if c.method_share is None else f"{100 * c.method_share:.1f} %",
         )
         for c in costs
     ]
-    header = ("left", "experts", "weights", "ms/round", "quartiles", "ratio", "MiB", "method")
-    return f"{costs[0].device}\n" + aligned_table(header, rows)
+    header = ("left", "backend", "experts", "weights", "ms/round", "quartiles", "ratio", "MiB", "method")
+    return f"{costs[0].device}\n" + aligned_table(header, rows, left=(0, 1))
 
 
 def data_cost_table(costs: Sequence[DataCost]) -> str:

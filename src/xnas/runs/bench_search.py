@@ -1,7 +1,9 @@
-"""What a round of a search costs: with all experts, with four an edge, with one.
+"""What a round of a search costs: with all experts, with some an edge, with one; plain and fused.
 
-Each case runs in a process of its own, so that its peak of memory is its own. Images are noise: a round
-does not care what it sees. Times of one machine compare only within one run, so the table has ratios.
+On a GPU the fused backend is timed with fewer and fewer experts, and the plain one with all of them for
+comparison; on a CPU it is the other way round. Each case runs in a process of its own, so that its peak
+of memory is its own. Images are noise: a round does not care what it sees. Times of one machine compare
+only within one run, so the table has ratios.
 """
 
 from __future__ import annotations
@@ -16,31 +18,44 @@ from typing import Literal
 import torch
 
 from xnas.data import ImageData
-from xnas.engine import Search, play_round
+from xnas.engine import Search
 from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import RoundCost
-from xnas.runs.devices import pick_device
-from xnas.runs.memory import peak_of_process
+from xnas.runs.backends import playable_round
+from xnas.runs.devices import pick_device, synchronize
+from xnas.runs.memory import peak_of_process, reset_peak
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
+from xnas.space import SPACES
+from xnas.space.benchmark_supernet import BenchmarkSupernet
 from xnas.space.supernet import Supernet
 
-CASES: dict[str, tuple[str, ...]] = {
-    "all experts": (),
-    "four an edge": ("sep_conv_3x3", "dil_conv_3x3", "skip_connect", "max_pool_3x3"),
-    "one an edge": ("sep_conv_3x3",),
+Backend = Literal["reference", "fused"]
+CASES: dict[str, dict[str, tuple[str, ...]]] = {
+    "darts": {
+        "all experts": (),
+        "four an edge": ("sep_conv_3x3", "dil_conv_3x3", "skip_connect", "max_pool_3x3"),
+        "one an edge": ("sep_conv_3x3",),
+    },
+    "nasbench201": {
+        "all experts": (),
+        "two an edge": ("nor_conv_3x3", "skip_connect"),
+        "one an edge": ("nor_conv_3x3",),
+    },
 }
-"""Who is left on every edge; an empty list is everybody."""
+"""Who is left on every edge, by space; an empty list is everybody."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BenchSearchConfig:
     """Which round to time."""
 
+    space: Literal["darts", "nasbench201"] = "darts"
+    """Whose supernet."""
     cells: int = 5
-    """Cells of the supernet; the paper has 8."""
+    """Cells of the supernet, or of each stage on nasbench201; the paper has 8."""
     channels: int = 8
     """Channels of the first cell; DARTS has 16."""
     batch_size: int = 32
@@ -51,8 +66,8 @@ class BenchSearchConfig:
     """Timed rounds of each case, after two to warm up."""
     device: str = "auto"
     """auto, cpu, cuda or cuda:NUMBER."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Of the computation."""
+    precision: Literal["fp32", "bf16"] | None = None
+    """Of the computation. By default what each backend takes: bf16 for fused on a GPU, else fp32."""
 
     def __post_init__(self) -> None:
         if self.rounds < 3:
@@ -60,9 +75,11 @@ class BenchSearchConfig:
         pick_device(self.device)
         self.search_config()
 
-    def search_config(self) -> SearchConfig:
+    def search_config(self, backend: Backend = "reference") -> SearchConfig:
         """The search whose rounds are timed."""
         return SearchConfig(
+            space=self.space,
+            backend=backend,
             cells=self.cells,
             channels=self.channels,
             batch_size=self.batch_size,
@@ -76,36 +93,54 @@ def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
     """Time the cases one after another."""
     spawn = multiprocessing.get_context("spawn")
     costs = []
-    for case in CASES:
+    for backend, case in planned(config):
         with spawn.Pool(1) as pool:
-            costs.append(pool.apply(measure_case, (case, config)))
+            costs.append(pool.apply(measure_case, (case, config, backend)))
     return costs
 
 
-def measure_case(case: str, config: BenchSearchConfig) -> RoundCost:
+def planned(config: BenchSearchConfig) -> list[tuple[Backend, str]]:
+    """What is timed, the plain round with all experts first: ratios are to it."""
+    every, *fewer = CASES[config.space]
+    fusable = hasattr(BenchmarkSupernet if SPACES[config.space].as_string else Supernet, "fuse")
+    if fusable and pick_device(config.device).type == "cuda":
+        return [("reference", every), ("fused", every), *(("fused", case) for case in fewer)]
+    plain: list[tuple[Backend, str]] = [("reference", case) for case in (every, *fewer)]
+    return [*plain, ("fused", every)] if fusable else plain
+
+
+def measure_case(case: str, config: BenchSearchConfig, backend: Backend = "reference") -> RoundCost:
     """Build a search, leave only the case's experts, and time rounds. Runs in its own process."""
     before = peak_of_process()
-    search = prepare(config.search_config(), noise(config)).search
-    keep_experts(search, CASES[case])
+    prepared = prepare(config.search_config(backend), noise(config))
+    search = prepared.search
+    keep_experts(search, CASES[config.space][case])
     search.begin_epoch()
     device = search.train_batch[0].device
-    for _ in range(2):
-        play_round(search)
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-    times = [_timed(lambda: play_round(search), device) for _ in range(config.rounds)]
-    steps = [_timed(search.method.step, device) for _ in range(config.rounds)]
-    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     cuda = device.type == "cuda"
+    play_round = playable_round(search, backend)
+    for _ in range(2):
+        play_round()
+    synchronize(device)
+    reset_peak(device)
+    times = [_timed(play_round, device) for _ in range(config.rounds)]
+    memory = torch.cuda.max_memory_reserved(device) if cuda else peak_of_process() - before
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    share = None
+    if not (cuda and backend == "fused"):  # a step of its own is not what a captured round makes
+        steps = [_timed(search.method.step, device) for _ in range(config.rounds)]
+        share = statistics.median(steps) / middle
     return RoundCost(
         case=case,
+        backend=backend,
+        precision=str(prepared.config.precision),
         device=torch.cuda.get_device_name(device) if cuda else "CPU",
         experts=sum(int(search.method.alive(m).sum()) for m in search.mixtures.values()),
         weights=sum(p.numel() for p in search.weights),
         milliseconds=middle,
         spread=high - low,
-        memory_bytes=torch.cuda.max_memory_allocated(device) if cuda else peak_of_process() - before,
-        method_share=statistics.median(steps) / middle,
+        memory_bytes=memory,
+        method_share=share,
     )
 
 
@@ -123,7 +158,7 @@ def noise(config: BenchSearchConfig) -> ImageData:
 
 def keep_experts(search: Search, names: tuple[str, ...]) -> None:
     """Leave only the named experts on every edge, as if the others had been wiped out."""
-    assert isinstance(search.supernet, Supernet)  # noqa: S101 - the configuration's
+    assert isinstance(search.supernet, Supernet | BenchmarkSupernet)  # noqa: S101 - the configuration's
     operations = search.supernet.space.operations
     doomed = [i for i, name in enumerate(operations) if names and name not in names]
     remove_experts(
@@ -142,6 +177,5 @@ def _timed(call: Callable[[], None], device: torch.device) -> float:
     """Milliseconds of one call."""
     started = time.perf_counter()
     call()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    synchronize(device)
     return 1000 * (time.perf_counter() - started)

@@ -11,9 +11,12 @@ import torch
 
 
 def memory_in_use(device: torch.device) -> int:
-    """Bytes: on a GPU the peak since `reset_peak`, on the CPU what this process holds now."""
+    """Bytes: on a GPU the peak since `reset_peak`, on the CPU what this process holds now.
+
+    Reserved, not allocated: what a CUDA graph works in counts as allocated only while it is captured.
+    """
     if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
+        return torch.cuda.max_memory_reserved(device)
     pages = Path("/proc/self/statm")
     if pages.exists():
         return int(pages.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -14,6 +14,7 @@ from xnas.data import rounds as rounds_per_epoch
 from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
 from xnas.methods import METHODS, Game
+from xnas.runs.backends import choose_backend
 from xnas.runs.devices import pick_device
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout, resolve
 from xnas.runs.sources import Sources
@@ -38,9 +39,10 @@ def prepare(config: SearchConfig, images: Images) -> Prepared:
     device = pick_device(config.device)
     train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
     config, notes = resolve(config, examples=min(len(train_half), len(valid_half)), device=device)
+    supernet = build_supernet(config, images).to(device)
+    config, lines = choose_backend(config, supernet, device)
     assert config.batch_size is not None  # noqa: S101 - resolved
     assert config.epochs is not None  # noqa: S101 - resolved
-    supernet = build_supernet(config, images).to(device)
     rounds = rounds_per_epoch(len(valid_half), config.batch_size)
     game = Game(
         updates=config.epochs * rounds,
@@ -81,7 +83,7 @@ def prepare(config: SearchConfig, images: Images) -> Prepared:
         ),
         settings=settings,
     )
-    return Prepared(engine, config, game, notes)
+    return Prepared(engine, config, game, notes + lines)
 
 
 def build_supernet(config: SearchConfig, images: Images) -> Supernet | BenchmarkSupernet:

@@ -1,6 +1,7 @@
 """A whole search: settings and data in, a run folder with a genotype out.
 
-The path to the algorithm goes on in `engine/search.py` (`play_round`), `methods/xnas.py` and `theory/`.
+The path to the algorithm goes on in `engine/search.py` (`play_round`), `methods/xnas.py` and `theory/`;
+on a GPU the same rounds are captured and replayed (`runs/backends.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from xnas.engine import (
     discretization_gap,
     end_epoch,
     load_checkpoint,
-    play_round,
     restore_search,
     save_checkpoint,
     search_state,
@@ -28,6 +28,7 @@ from xnas.engine import (
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
+from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.displays import SearchDisplay, Silence
@@ -114,9 +115,16 @@ def _run(
         display.warn(line)
     told: set[str] = set()
     records = [SearchEpoch.from_json(line) for line in folder.read_metrics()]
+    play_round: Callable[[], None] | None = None
     with stop_at_round() as stopped, Curves(folder.path) as curves:
         while engine.epoch < engine.settings.epochs:
-            record = _play_epoch(prepared, folder, display, stopped)
+            if engine.round_in_epoch == 0:
+                engine.begin_epoch()
+            if play_round is None:
+                play_round = playable_round(engine, prepared.config.backend)
+            record = _play_epoch(prepared, folder, display, stopped, play_round)
+            if record.deleted or engine.settled_at == engine.rounds:
+                play_round = None  # what is left is another round, and a captured one has to go first
             if truth is not None:
                 record = replace(record, truth=truth_of(engine, truth))
             records.append(record)
@@ -133,12 +141,14 @@ def _run(
 
 
 def _play_epoch(
-    prepared: Prepared, folder: RunFolder, display: SearchDisplay, stopped: Callable[[], bool]
+    prepared: Prepared,
+    folder: RunFolder,
+    display: SearchDisplay,
+    stopped: Callable[[], bool],
+    play_round: Callable[[], None],
 ) -> SearchEpoch:
     engine, config = prepared.search, prepared.config
     device = engine.train_batch[0].device
-    if engine.round_in_epoch == 0:
-        engine.begin_epoch()
     reset_peak(device)
     started, paused, first = time.perf_counter(), 0.0, engine.round_in_epoch
     rounds, last_epoch = engine.settings.rounds_per_epoch, engine.epoch + 1 == engine.settings.epochs
@@ -149,7 +159,7 @@ def _play_epoch(
             before = time.perf_counter()
             gap = discretization_gap(engine)  # before the last round's wipeout
             paused = time.perf_counter() - before
-        play_round(engine)
+        play_round()
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
             synchronize(device)

@@ -67,10 +67,11 @@ class SearchConfig:
     faithful: bool = False
     """The paper's protocol as printed: its learning rates, AutoAugment on the training half, relaxation
     1, no guard against collapse."""
-    backend: Literal["auto", "reference"] = "auto"
-    """reference: plain PyTorch modules."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16 computes in bfloat16 where that is safe."""
+    backend: Literal["auto", "reference", "fused"] = "auto"
+    """reference: plain PyTorch modules; fused: experts computed together and, on a GPU, a round captured
+    as one CUDA graph; auto: fused on a GPU where it can be, reference elsewhere."""
+    precision: Literal["fp32", "bf16"] | None = None
+    """bf16 computes in bfloat16 where that is safe. By default bf16 for fused on a GPU, else fp32."""
     experts_lr: Literal["paper", "matched"] | float | None = None
     """Learning rate of the mixtures: the paper's, one matched to the rounds played, or a number. By
     default matched; paper with --faithful."""
@@ -92,7 +93,7 @@ class SearchConfig:
     --faithful."""
     auto_augment: bool | None = None
     """AutoAugment (the policy learned on CIFAR-10) on the training half. By default with --faithful."""
-    gap_every: int = 5
+    gap_every: int = 10
     """Measure the discretisation gap every so many epochs, and at the end."""
     quiet: bool = False
     """Print warnings and errors only."""
@@ -124,6 +125,11 @@ class SearchConfig:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
             raise ConfigError(f"accounting sample belongs to the method xnas, not {self.method}")
+        if self.accounting == "sample" and self.backend == "fused":
+            raise ConfigError(
+                "backend fused has one reward a batch, but accounting sample asks for one a sample; use "
+                "--backend reference, or --accounting update"
+            )
 
 
 def faithful() -> SearchConfig:
@@ -148,9 +154,10 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
 def resolve(
     config: SearchConfig, *, examples: int, device: torch.device
 ) -> tuple[SearchConfig, list[str]]:
-    """Settings with nothing left open, and a line for each that was chosen.
+    """Settings with nothing left open but the backend, and a line for each that was chosen.
 
-    `examples` is the size of the smaller half of the training images.
+    `examples` is the size of the smaller half of the training images. `runs/backends.py` chooses the
+    backend, and the precision that goes with it, when the supernet is known.
     """
     notes = []
     gpu = device.type == "cuda"
@@ -182,7 +189,6 @@ def resolve(
         epochs=epochs,
         cells=cells,
         channels=channels,
-        backend="reference",
         experts_lr=config.experts_lr or ("paper" if config.faithful else "matched"),
         relaxation=config.relaxation or 1.0,
         skip_dropout=config.skip_dropout or ("0.5" if guarded else "0"),

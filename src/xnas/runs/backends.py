@@ -1,0 +1,57 @@
+"""How a search computes: plain modules, or experts fused and whole rounds captured.
+
+Both compute the same; `reference` reads like the paper, `fused` is fast on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import nn
+
+from xnas.engine import Search, captured_round, play_round
+from xnas.errors import ConfigError
+from xnas.runs.search_config import SearchConfig
+
+
+def choose_backend(
+    config: SearchConfig, supernet: nn.Module, device: torch.device
+) -> tuple[SearchConfig, list[str]]:
+    """Settings with backend and precision, and a line for what was chosen; a fused supernet is fused."""
+    gpu, notes = device.type == "cuda", []
+    obstacle = None
+    if config.backend == "fused" or (config.backend == "auto" and gpu):
+        obstacle = _fuse(supernet, config)
+    if obstacle and config.backend == "fused":
+        raise ConfigError(f"backend fused: {obstacle}; use --backend reference, or auto")
+    fused = config.backend == "fused" or (config.backend == "auto" and gpu and not obstacle)
+    if config.backend == "auto" and gpu:
+        notes.append("backend fused, for a GPU" if fused else f"backend reference: {obstacle}")
+    precision = config.precision or ("bf16" if fused and gpu else "fp32")
+    if config.precision is None and precision == "bf16":
+        notes.append("precision bf16, for the fused backend on a GPU")
+    return replace(config, backend="fused" if fused else "reference", precision=precision), notes
+
+
+def _fuse(supernet: nn.Module, config: SearchConfig) -> str | None:
+    """Fuse a supernet, or say why it cannot be."""
+    if config.accounting == "sample":
+        return "accounting sample needs plain modules"
+    fuse = getattr(supernet, "fuse", None)
+    if fuse is None:
+        return f"the {type(supernet).__name__} of the space {config.space} has no fused form"
+    try:
+        fuse()
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+def playable_round(search: Search, backend: str) -> Callable[[], None]:
+    """One round of the search as the backend plays it: captured on a GPU if fused, else plain."""
+    if backend == "fused" and search.train_batch[0].device.type == "cuda":
+        return captured_round(search)
+    return partial(play_round, search)

@@ -1,0 +1,175 @@
+"""Which backend a search takes, what it says about it, and how its rounds are played."""
+
+import pytest
+import torch
+from searching import engine, stripes, tiny
+from torch import nn
+
+from xnas import ConfigError, SearchConfig, resume_search, search
+from xnas.engine import play_round, restore_search, search_state
+from xnas.engine.capture import copied
+from xnas.runs import backends
+from xnas.runs.backends import choose_backend, playable_round
+from xnas.runs.prepare import prepare
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+class Plain(nn.Module):
+    pass
+
+
+class Fusable(nn.Module):
+    fused = False
+
+    def fuse(self):
+        self.fused = True
+
+
+class Stubborn(nn.Module):
+    def fuse(self):
+        raise ConfigError("the fused backend does not know the operation 'swirl'")
+
+
+@pytest.mark.parametrize(
+    ("settings", "device", "supernet", "chosen", "notes"),
+    [
+        ({}, CPU, Fusable, ("reference", "fp32"), []),
+        ({"backend": "fused"}, CPU, Fusable, ("fused", "fp32"), []),
+        ({"precision": "bf16"}, CPU, Fusable, ("reference", "bf16"), []),
+        (
+            {},
+            GPU,
+            Fusable,
+            ("fused", "bf16"),
+            ["backend fused, for a GPU", "precision bf16, for the fused backend on a GPU"],
+        ),
+        ({"precision": "fp32"}, GPU, Fusable, ("fused", "fp32"), ["backend fused, for a GPU"]),
+        ({"backend": "reference"}, GPU, Fusable, ("reference", "fp32"), []),
+        (
+            {"backend": "fused"},
+            GPU,
+            Fusable,
+            ("fused", "bf16"),
+            ["precision bf16, for the fused backend on a GPU"],
+        ),
+        (
+            {"accounting": "sample"},
+            GPU,
+            Fusable,
+            ("reference", "fp32"),
+            ["backend reference: accounting sample needs plain modules"],
+        ),
+        (
+            {},
+            GPU,
+            Plain,
+            ("reference", "fp32"),
+            ["backend reference: the Plain of the space darts has no fused form"],
+        ),
+        (
+            {},
+            GPU,
+            Stubborn,
+            ("reference", "fp32"),
+            ["backend reference: the fused backend does not know the operation 'swirl'"],
+        ),
+    ],
+)
+def test_the_backend_follows_from_device_supernet_and_settings(
+    settings, device, supernet, chosen, notes
+):
+    model = supernet()
+    config, told = choose_backend(SearchConfig(**settings), model, device)
+    assert (config.backend, config.precision) == chosen
+    assert told == notes
+    assert getattr(model, "fused", False) == (chosen[0] == "fused")
+
+
+@pytest.mark.parametrize(
+    ("supernet", "words"),
+    [
+        (
+            Plain,
+            "backend fused: the Plain of the space darts has no fused form; use --backend reference",
+        ),
+        (Stubborn, "backend fused: .* 'swirl'; use --backend reference"),
+    ],
+)
+def test_what_cannot_be_fused_is_told_to_those_who_ask_for_it(supernet, words):
+    with pytest.raises(ConfigError, match=words):
+        choose_backend(SearchConfig(backend="fused"), supernet(), CPU)
+
+
+def test_the_fused_backend_has_no_rewards_by_sample():
+    with pytest.raises(ConfigError, match=r"accounting sample asks for one a sample; use --backend ref"):
+        SearchConfig(backend="fused", accounting="sample")
+
+
+def test_plain_rounds_are_played_without_a_gpu():
+    played = engine()
+    for backend in ("reference", "fused"):
+        playable_round(played, backend)()
+    assert played.round_in_epoch == 2
+
+
+def test_rounds_are_made_anew_after_deletions_alone(tmp_path, monkeypatch):
+    made = []
+
+    def counted(prepared, backend):
+        made.append(prepared.epoch)
+        return playable_round(prepared, backend)
+
+    monkeypatch.setattr("xnas.runs.search.playable_round", counted)
+    result = search(tiny(out=tmp_path / "run", relaxation=0.05), stripes())
+    changed = [e.epoch for e in result.epochs if e.deleted and e.epoch < 3]
+    assert made == [0, *changed]
+    assert changed
+
+
+def test_a_fused_search_on_a_cpu_stops_and_goes_on(tmp_path, monkeypatch):
+    """Deleted experts, a checkpoint and the wish for the fused backend all meet in a resumed run."""
+    settings = {"space": "nasbench201", "cells": 1, "relaxation": 0.05, "backend": "fused"}
+    whole = search(tiny(out=tmp_path / "whole", **settings), stripes())
+
+    class StoppedError(Exception):
+        pass
+
+    def stopping(played, backend):
+        if played.epoch == 2:
+            raise StoppedError
+        return backends.playable_round(played, backend)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("xnas.runs.search.playable_round", stopping)
+        with pytest.raises(StoppedError):
+            search(tiny(out=tmp_path / "parts", **settings), stripes())
+    resumed = resume_search(tmp_path / "parts", data=stripes())
+    assert resumed.genotype == whole.genotype
+    assert resumed.epochs[-1].train_loss == whole.epochs[-1].train_loss
+    assert any(e.deleted for e in whole.epochs[:2])
+
+
+def test_a_prepared_search_is_fused_if_it_is_asked_for():
+    settings = {"space": "nasbench201", "cells": 1}
+    assert prepare(tiny(backend="fused", **settings), stripes()).search.supernet.fused
+    assert not prepare(tiny(**settings), stripes()).search.supernet.fused
+
+
+@pytest.mark.parametrize("space", [{}, {"space": "nasbench201", "cells": 1}])
+@pytest.mark.parametrize(("before", "after"), [("reference", "fused"), ("fused", "reference")])
+def test_a_search_goes_on_with_the_other_backend(space, before, after):
+    begun = engine(backend=before, **space)
+    for _ in range(3):
+        play_round(begun)
+    state = search_state(begun)
+    changed, same = (prepare(tiny(backend=b, **space), stripes()).search for b in (after, before))
+    for one in (changed, same):
+        restore_search(one, copied(state))
+        play_round(one)
+    for kind, mixture in same.mixtures.items():
+        torch.testing.assert_close(changed.mixtures[kind], mixture, rtol=1e-5, atol=1e-6)
+    for name, tensor in same.supernet.state_dict().items():
+        torch.testing.assert_close(changed.supernet.state_dict()[name], tensor, rtol=1e-4, atol=1e-5)
+    for weight, kept in changed.weight_optimizer.state.items():  # as fused optimizers want them
+        assert kept["momentum_buffer"].stride() == weight.stride()
