@@ -1,0 +1,67 @@
+"""Results found by job, and numbers as cells of Markdown tables."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from jobs import Job, Record, ResultsFile
+
+NOTHING = "not measured yet"
+
+
+class Results:
+    """The results of a folder, found by job."""
+
+    def __init__(self, folder: Path) -> None:
+        files = [ResultsFile(folder / name) for name in ("quick.jsonl", "searches.jsonl")]
+        self.lines = [line for file in files for line in file.lines()]
+        self.by_job = {(line["job"], line["command"]): line for line in self.lines}
+
+    def of(self, job: Job) -> Record | None:
+        """The last result of the job as it is declared now."""
+        return self.by_job.get((job.name, job.command))
+
+    def measured(self, jobs: Iterable[Job]) -> list[Record]:
+        """Results of those jobs that have one."""
+        return [line for job in jobs if (line := self.of(job)) is not None]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def machines(lines: Sequence[Record]) -> str:
+    """On what the lines were measured."""
+    kinds = set()
+    for line in lines:
+        beside = f", up to {line['at_once']} at once" if "at_once" in line else ""
+        versions = f"torch {line['torch']}, Python {line['python']}, xnas {line['xnas']}"
+        kinds.add(f"{line['device']} ({versions}{beside})")
+    return f"Measured on {'; '.join(sorted(kinds))}." if kinds else f"N{NOTHING[1:]}."
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return "—" if share is None else f"{100 * share:.2f} %"
+
+
+def seconds_of(seconds: float | None) -> str:
+    """Seconds; a dash where they are not known."""
+    return "—" if seconds is None else f"{seconds:.1f} s"
+
+
+def gib(count: int) -> str:
+    """Bytes in GiB."""
+    return f"{count / 2**30:.1f} GiB"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean, standard deviation of a single value (n - 1), least and most."""
+    if len(values) < 2:
+        return f"{values[0]:.2f} (one)" if values else NOTHING
+    mean, deviation = statistics.mean(values), statistics.stdev(values)
+    return f"{mean:.2f} ± {deviation:.2f} ({min(values):.2f} to {max(values):.2f})"
