@@ -37,11 +37,11 @@ from xnas.runs.train_config import TrainConfig
 IMPORTED = time.perf_counter() - STARTED
 
 # Epochs of the recipe that fill each time on the GPU of docs/results.md.
-EPOCHS_100_S = 40
-EPOCHS_4_MIN = 80
-EPOCHS_10_MIN = 200
-EPOCHS_MEDIUM = 3
-EPOCHS_LARGE = 2
+EPOCHS_100_S = 24
+EPOCHS_4_MIN = 64
+EPOCHS_10_MIN = 150
+EPOCHS_MEDIUM = 4
+EPOCHS_LARGE = 3
 
 TINY = {"epochs": 2, "cells": 3, "channels": 2, "batch_size": 256}
 
@@ -74,15 +74,15 @@ def _job(
 
 
 JOBS = (
-    _job("100 s", "xnas", seed=0, epochs=EPOCHS_100_S, planned=110),
-    _job("100 s", "xnas", seed=1, epochs=EPOCHS_100_S, planned=110),
-    _job("100 s", "xnas", seed=2, epochs=EPOCHS_100_S, planned=110),
-    _job("100 s", "darts_v2", epochs=EPOCHS_100_S, planned=120),
-    _job("100 s", "experiments/cells/random_1.json", epochs=EPOCHS_100_S, planned=120),
-    _job("100 s", "experiments/cells/random_2.json", epochs=EPOCHS_100_S, planned=120),
-    _job("100 s", "xnas", "fashion_mnist", epochs=EPOCHS_100_S, planned=130),
-    _job("4 min", "xnas", epochs=EPOCHS_4_MIN, planned=250),
-    _job("10 min", "xnas", epochs=EPOCHS_10_MIN, planned=620),
+    _job("100 s", "xnas", seed=0, epochs=EPOCHS_100_S, planned=95),
+    _job("100 s", "xnas", seed=1, epochs=EPOCHS_100_S, planned=95),
+    _job("100 s", "xnas", seed=2, epochs=EPOCHS_100_S, planned=95),
+    _job("100 s", "darts_v2", epochs=EPOCHS_100_S, planned=90),
+    _job("100 s", "experiments/cells/random_1.json", epochs=EPOCHS_100_S, planned=90),
+    _job("100 s", "experiments/cells/random_2.json", epochs=EPOCHS_100_S, planned=90),
+    _job("100 s", "xnas", "fashion_mnist", epochs=EPOCHS_100_S, planned=110),
+    _job("4 min", "xnas", epochs=EPOCHS_4_MIN, planned=235),
+    _job("10 min", "xnas", epochs=EPOCHS_10_MIN, planned=530),
     _job("100 s", "xnas_medium", epochs=EPOCHS_MEDIUM, planned=130),
     _job("100 s", "xnas_large", epochs=EPOCHS_LARGE, planned=130),
 )

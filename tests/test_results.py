@@ -118,7 +118,7 @@ def test_seeds_are_summed_up_as_mean_deviation_and_range(tmp_path):
     made = tables(tmp_path, quick=lines)
     # By hand: mean 94, deviations 1, 0, 1 over n - 1 = 2 give 1.
     assert (
-        "| 100 s | 100 s | 98.5 s | none set | 94.00 ± 1.00 (93.00 to 95.00) | 3 of 3 |" in made["goals"]
+        "| 100 s | 100 s | 98.5 s | 93.00 % | 94.00 ± 1.00 (93.00 to 95.00) | 3 of 3 |" in made["goals"]
     )
     assert (
         "5 cells, 40 channels, 1.23 M, batch 256 | 93.00 % | 99.00 % | 98.5 s | 2.2 s | — | 2.0 GiB"

@@ -143,7 +143,7 @@ def test_few_images_are_trained_on_for_more_epochs_and_it_is_told():
     assert recipe.epochs == config.epochs == 63  # 16 steps an epoch, 1000 steps at least
     assert notes[-1] == "63 epochs: 1008 steps from 256 images"
     assert resolved(recipe="quick", examples=256, epochs=3)[1].epochs == 3
-    assert resolved(recipe="quick", examples=50_000)[1].epochs == 16
+    assert resolved(recipe="quick", examples=50_000)[1].epochs == 24
 
 
 def test_few_images_are_trained_on_in_smaller_batches_at_a_rate_that_goes_with_them():
