@@ -65,9 +65,19 @@ class Training(Job):
 
 
 def _job(
-    setting: str, cell: str, data: str = "cifar10", *, seed: int = 0, epochs: int, planned: float
+    setting: str,
+    cell: str,
+    data: str = "cifar10",
+    *,
+    seed: int = 0,
+    epochs: int,
+    planned: float,
+    cutout: int | None = None,
 ) -> Training:
-    options = {"recipe": "quick", "epochs": epochs, "seed": seed}
+    """`cutout` for trainings that see each image often."""
+    options: dict[str, str | int] = {"recipe": "quick", "epochs": epochs, "seed": seed}
+    if cutout is not None:
+        options["cutout"] = cutout
     other = [data] * (data != "cifar10")
     name = "-".join([setting.replace(" ", ""), Path(cell).stem, *other, str(seed)])
     return Training(name=name, setting=setting, cell=cell, data=data, options=options, planned=planned)
@@ -81,8 +91,8 @@ JOBS = (
     _job("100 s", "experiments/cells/random_1.json", epochs=EPOCHS_100_S, planned=90),
     _job("100 s", "experiments/cells/random_2.json", epochs=EPOCHS_100_S, planned=90),
     _job("100 s", "xnas", "fashion_mnist", epochs=EPOCHS_100_S, planned=110),
-    _job("4 min", "xnas", epochs=EPOCHS_4_MIN, planned=235),
-    _job("10 min", "xnas", epochs=EPOCHS_10_MIN, planned=530),
+    _job("4 min", "xnas", epochs=EPOCHS_4_MIN, cutout=8, planned=235),
+    _job("10 min", "xnas", epochs=EPOCHS_10_MIN, cutout=16, planned=530),
     _job("100 s", "xnas_medium", epochs=EPOCHS_MEDIUM, planned=130),
     _job("100 s", "xnas_large", epochs=EPOCHS_LARGE, planned=130),
 )
