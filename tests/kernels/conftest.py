@@ -10,8 +10,8 @@ from xnas.kernels import language
 MODULES = [
     importlib.import_module(f"xnas.kernels.{name}")
     for name in (
-        *("departures", "depthwise", "mixing", "moments", "normalization", "pointwise", "pools"),
-        *("returns", "rewards", "sums"),
+        *("departures", "depthwise", "depthwise_weights", "mixing", "moments", "normalization"),
+        *("pointwise", "pools", "returns", "rewards", "sums"),
     )
 ]
 

@@ -4,8 +4,10 @@ import pytest
 import torch
 from torch.nn.functional import conv2d
 
-from xnas.kernels import depthwise as module
-from xnas.kernels.depthwise import depthwise, depthwise_input_gradient, depthwise_weight_gradient
+from xnas.kernels import depthwise_weights as module
+from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
+from xnas.kernels.depthwise_plan import plan_of
+from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 
 INPUTS = 4
 SORTED = (0, 0, 2)  # inputs 1 and 3 are read by no slot
@@ -47,28 +49,35 @@ LARGE = [
 ]
 
 
-def forward(x, weight, source, *, stride, dilation):
-    return depthwise(x, weight, source, stride=stride, dilation=dilation)
+def forward(x, *weights, plan, stride, relu=True):
+    return depthwise(x, weights, plan, stride=stride, relu=relu)
 
 
-def input_gradient(gradient, weight, first, x, before, *, stride, dilation, add):
-    into = before.clone()
-    depthwise_input_gradient(
-        gradient, weight, first, x, stride=stride, dilation=dilation, into=into, add=add
-    )
+def input_gradient(gradient, x, *weights, plan, stride):
+    into = x.new_full((len(plan.groups), *x.shape[1:]), torch.nan)
+    depthwise_input_gradient(gradient, weights, plan, x, stride=stride, into=into)
     return into
 
 
-def weight_gradient(x, gradient, source, like, *, stride, dilation):
-    found = depthwise_weight_gradient(x, gradient, source, like=like, stride=stride, dilation=dilation)
-    assert found.shape == like.shape
-    assert found.stride() == like.stride()
-    return found
+def wide_gradient(gradient, x, *weights, plan, stride):
+    into = weights[0].new_empty(len(plan.groups), *x.shape[1:])
+    depthwise_input_gradient(gradient, weights, plan, x, stride=stride, into=into)
+    return into
 
 
-def firsts(sides, source, inputs=INPUTS):
-    """Where the slots of each input begin, the last one's end behind them."""
-    return sides.whole(*(sum(s < i for s in source) for i in range(inputs + 1)))
+def weight_gradient(x, gradient, *like, plan, stride, relu=True):
+    found = depthwise_weight_gradient(x, gradient, plan, like=like, stride=stride, relu=relu)
+    for one, weight in zip(found, like, strict=True):
+        assert one.shape == weight.shape
+        assert one.stride() == weight.stride()
+    return tuple(found)
+
+
+def numbers_of(sides, shape, source):
+    """Slots of one kind."""
+    rows = [(one, shape[0], shape[2]) for one in source]
+    plan = plan_of(rows, inputs=INPUTS, device=torch.device(sides.device))
+    return {"plan": plan, "stride": shape[1]}
 
 
 def drawn(sides, shape, source, dtype=torch.float32, *, strided=False):
@@ -103,6 +112,14 @@ def convolved(x, weight, source, shape):
     return torch.stack(outputs)
 
 
+def summed(plan, flows):
+    """What flows back to every input."""
+    total = flows.new_zeros(INPUTS, *flows.shape[1:])
+    for (source, _), flow in zip(plan.groups, flows, strict=True):
+        total[source] += flow
+    return total
+
+
 @pytest.mark.parametrize(
     ("shape", "strided"), [*((shape, False) for shape in SMALL), (SMALL[0], True), (SMALL[9], True)]
 )
@@ -113,62 +130,103 @@ def test_twins_are_what_autograd_finds(sides, shape, strided):
     weight.requires_grad_()
     expected = convolved(x, weight, SORTED, shape)
     expected.backward(gradient)
-    numbers = {"stride": shape[1], "dilation": shape[2]}
-    index, first = sides.whole(*SORTED), firsts(sides, SORTED)
+    numbers = numbers_of(sides, shape, SORTED)
     given, taps = x.detach(), weight.detach()
-    assert torch.allclose(sides.twin(forward, given, taps, index, **numbers), expected)
-    before = torch.randn_like(given)
-    for add in (False, True):
-        into = sides.twin(input_gradient, gradient, taps, first, given, before, **numbers, add=add)
-        assert torch.allclose(into, x.grad + before * add)
-    found = sides.twin(weight_gradient, given, gradient, index, taps, **numbers)
-    assert found.dtype == torch.float64
-    assert torch.allclose(found, weight.grad)
+    for one in (given, given.relu()):
+        into = sides.twin(input_gradient, gradient, one, taps, **numbers)
+        assert torch.allclose(summed(numbers["plan"], into), x.grad)
+    for one, relu in ((given, True), (given.relu(), False)):
+        assert torch.allclose(sides.twin(forward, one, taps, **numbers, relu=relu), expected)
+        (found,) = sides.twin(weight_gradient, one, gradient, taps, **numbers, relu=relu)
+        assert found.dtype == torch.float64
+        assert torch.allclose(found, weight.grad)
 
 
 class TestKernels:
     @pytest.mark.parametrize("shape", [*SHAPES, *LARGE])
     def test_outputs(self, sides, shape):
         x, weight, _ = drawn(sides, shape, MIXED)
-        sides.compare(forward, x, weight, sides.whole(*MIXED), stride=shape[1], dilation=shape[2])
+        sides.compare(forward, x, weight, **numbers_of(sides, shape, MIXED))
 
     @pytest.mark.parametrize("shape", [*SHAPES, *LARGE])
     def test_gradients_of_the_inputs(self, sides, shape):
-        hold_input_gradient(sides, drawn(sides, shape, SORTED), shape, add=True)
+        x, weight, gradient = drawn(sides, shape, MIXED)
+        sides.compare(input_gradient, gradient, x, weight, **numbers_of(sides, shape, MIXED))
 
     @pytest.mark.parametrize("shape", [*SHAPES, *LARGE])
     def test_gradients_of_the_weights(self, sides, shape):
         x, weight, gradient = drawn(sides, shape, MIXED)
-        index, numbers = sides.whole(*MIXED), {"stride": shape[1], "dilation": shape[2]}
-        sides.compare(weight_gradient, x, gradient, index, weight, **numbers)
-
-    @pytest.mark.parametrize("shape", [SMALL[0], SMALL[9], *LARGE])
-    def test_gradients_of_the_inputs_alone(self, sides, shape):
-        hold_input_gradient(sides, drawn(sides, shape, SORTED), shape, add=False)
+        sides.compare(weight_gradient, x, gradient, weight, **numbers_of(sides, shape, MIXED))
 
     @pytest.mark.parametrize("shape", [SMALL[0], SMALL[8], *LARGE])
     def test_weights_may_lie_as_modules_have_them(self, sides, shape):
-        x, weight, gradient = given = drawn(sides, shape, SORTED, strided=True)
-        index, numbers = sides.whole(*SORTED), {"stride": shape[1], "dilation": shape[2]}
-        sides.compare(forward, x, weight, index, **numbers)
-        hold_input_gradient(sides, given, shape, add=False)
-        sides.compare(weight_gradient, x, gradient, index, weight, **numbers)
+        x, weight, gradient = drawn(sides, shape, SORTED, strided=True)
+        numbers = numbers_of(sides, shape, SORTED)
+        sides.compare(forward, x, weight, **numbers)
+        sides.compare(input_gradient, gradient, x, weight, **numbers)
+        sides.compare(weight_gradient, x, gradient, weight, **numbers)
 
 
-def hold_input_gradient(sides, given, shape, *, add, wide=False):
-    x, weight, gradient = given
-    before = torch.randn_like(x)
-    sides.compare(
-        input_gradient,
-        gradient,
-        weight,
-        firsts(sides, SORTED),
-        x,
-        before.float() if wide else before,
-        stride=shape[1],
-        dilation=shape[2],
-        add=add,
-    )
+# input, side, dilation: of two inputs, in no order; a last input is read by nobody
+TOGETHER = [(1, 3, 1), (0, 3, 1), (0, 5, 1), (1, 5, 1), (0, 3, 2), (1, 3, 2), (1, 5, 2), (0, 5, 1)]
+SEVEN = [(0, 3, 1), (2, 7, 1), (0, 5, 2), (2, 7, 1), (0, 7, 2)]
+APART = [(slot, side, 1) for slot, side in enumerate((3, 3, 5))]  # every slot reads its own
+
+
+@pytest.mark.parametrize("rows", [TOGETHER, SEVEN, APART, [(2, 5, 2)]], ids=len)
+class TestTogether:
+    """Convolutions of all sides and dilations in one launch."""
+
+    def given(self, sides, rows, stride, size, dtype=torch.float32):
+        x = sides.draw(3, 2, *size, 5, dtype=dtype)
+        kernels = sorted({side for _, side, _ in rows})
+        counts = [sum(one == side for _, one, _ in rows) for side in kernels]
+        weights = [
+            sides.draw(count, side * side, 5) for count, side in zip(counts, kernels, strict=True)
+        ]
+        outputs = [-(-number // stride) for number in size]
+        plan = plan_of(rows, inputs=3, device=torch.device(sides.device))
+        gradient = sides.draw(len(rows), 2, *outputs, 5, dtype=dtype)
+        return x, weights, gradient, {"plan": plan, "stride": stride}
+
+    @pytest.mark.parametrize(("stride", "size"), [(1, (5, 9)), (2, (6, 5))])
+    def test_kernels_are_their_twins(self, sides, rows, stride, size):
+        x, weights, gradient, numbers = self.given(sides, rows, stride, size)
+        for relu in (False, True):
+            sides.compare(forward, x, *weights, **numbers, relu=relu)
+            sides.compare(weight_gradient, x, gradient, *weights, **numbers, relu=relu)
+        sides.compare(input_gradient, gradient, x, *weights, **numbers)
+
+    @pytest.mark.gpu
+    @pytest.mark.parametrize("stride", [1, 2])
+    def test_in_16_bits(self, sides, rows, stride):
+        x, weights, gradient, numbers = self.given(sides, rows, stride, (32, 32), torch.bfloat16)
+        sides.compare(forward, x, *weights, **numbers)
+        sides.compare(weight_gradient, x, gradient, *weights, **numbers)
+        sides.compare(wide_gradient, gradient, x, *weights, **numbers)
+
+    def test_twins_are_those_of_one_slot_after_another(self, sides, rows):
+        x, weights, gradient, numbers = self.given(sides, rows, 1, (5, 4))
+        plan, left = numbers["plan"], [list(weight) for weight in weights]
+        outputs = sides.twin(forward, x, *weights, **numbers)
+        flows = sides.twin(input_gradient, gradient, x, *weights, **numbers)
+        found = sides.twin(weight_gradient, x, gradient, *weights, **numbers)
+        of_weights = [list(one) for one in found]
+        total = torch.zeros_like(x).double()
+        for slot, row in enumerate(rows):
+            place = plan.sides.index(row[1])
+            weight = left[place].pop(0)[None]
+            alone = {"plan": plan_of([row], inputs=3, device=x.device), "stride": 1}
+            assert torch.allclose(sides.twin(forward, x, weight, **alone)[0], outputs[slot])
+            mine = gradient[slot][None]
+            (flow,) = sides.twin(input_gradient, mine, x, weight, **alone)
+            total[row[0]] += flow
+            (one,) = sides.twin(weight_gradient, x, mine, weight, **alone)
+            assert torch.allclose(one[0], of_weights[place].pop(0))
+        arrivals = plan.arrivals.tolist()
+        for index in range(3):
+            assert torch.allclose(flows[arrivals[index] : arrivals[index + 1]].sum(0), total[index])
+        assert arrivals[-1] == len(plan.groups)
 
 
 @pytest.mark.parametrize("shape", [SMALL[0], SMALL[9], *LARGE])
@@ -177,22 +235,21 @@ class TestBfloat16:
 
     def test_outputs(self, sides, shape):
         x, weight, _ = drawn(sides, shape, SORTED, torch.bfloat16)
-        index = sides.whole(*SORTED)
-        sides.compare(forward, x, weight, index, stride=shape[1], dilation=shape[2])
+        sides.compare(forward, x, weight, **numbers_of(sides, shape, SORTED))
 
-    @pytest.mark.parametrize("wide", [False, True])
-    def test_gradients_of_the_inputs(self, sides, shape, wide):
+    @pytest.mark.parametrize("function", [input_gradient, wide_gradient])
+    def test_gradients_of_the_inputs(self, sides, shape, function):
         x, weight, gradient = drawn(sides, shape, SORTED, torch.bfloat16)
         if sides.device == "cpu":
             x = x.relu()  # the interpreter takes a negative bfloat16 for a positive one
-        hold_input_gradient(sides, (x, weight, gradient), shape, add=True, wide=wide)
+        sides.compare(function, gradient, x, weight, **numbers_of(sides, shape, SORTED))
 
     def test_gradients_of_the_weights(self, sides, shape):
         x, weight, gradient = drawn(sides, shape, SORTED, torch.bfloat16)
-        given, numbers = (x, gradient, sides.whole(*SORTED), weight), {"stride": shape[1]}
-        numbers["dilation"] = shape[2]
-        assert sides.kernel(weight_gradient, *given, **numbers).dtype == torch.float32
-        sides.compare(weight_gradient, *given, **numbers)
+        numbers = numbers_of(sides, shape, SORTED)
+        (found,) = sides.kernel(weight_gradient, x, gradient, weight, **numbers)
+        assert found.dtype == torch.float32
+        sides.compare(weight_gradient, x, gradient, weight, **numbers)
 
 
 @pytest.mark.parametrize(("programs", "strided"), [(1, False), (6, True), (40, False)])
@@ -201,7 +258,7 @@ def test_shares_of_the_runs_add_up(sides, monkeypatch, programs, strided):
     monkeypatch.setattr(module, "PROGRAMS", programs)
     shape = (3, 1, 1, 40, 3, 9, 9)  # 81 runs in blocks of 16
     x, weight, gradient = drawn(sides, shape, (2,), strided=strided)
-    sides.compare(weight_gradient, x, gradient, sides.whole(2), weight, stride=1, dilation=1)
+    sides.compare(weight_gradient, x, gradient, weight, **numbers_of(sides, shape, (2,)))
 
 
 @pytest.mark.parametrize("shape", [SMALL[0], SMALL[8]])
@@ -210,16 +267,16 @@ def test_what_is_not_a_number_passes_the_relu(sides, shape):
     x, weight, gradient = drawn(sides, shape, SORTED)
     x[0, 0, 1, 0, 0] = torch.nan
     x[2, -1, -1, -1, -1] = torch.nan
-    index, numbers = sides.whole(*SORTED), {"stride": shape[1], "dilation": shape[2]}
+    numbers = numbers_of(sides, shape, SORTED)
     expected = convolved(x, weight, SORTED, shape).isnan()
     assert expected.any()
     assert not expected.all()
     for side in (sides.kernel, sides.twin):
-        assert torch.equal(side(forward, x, weight, index, **numbers).isnan(), expected)
-    sides.compare(forward, x, weight, index, **numbers)
+        assert torch.equal(side(forward, x, weight, **numbers).isnan(), expected)
+    sides.compare(forward, x, weight, **numbers)
     # A run that is cut off multiplies pixels by 0, so more taps may be lost than in PyTorch.
-    found = sides.kernel(weight_gradient, x, gradient, index, weight, **numbers).isnan()
-    right = sides.twin(weight_gradient, x, gradient, index, weight, **numbers).isnan()
+    found = sides.kernel(weight_gradient, x, gradient, weight, **numbers)[0].isnan()
+    right = sides.twin(weight_gradient, x, gradient, weight, **numbers)[0].isnan()
     assert right.any()
     assert torch.all(found | ~right)
     assert not found[:2, :, 1:].any()  # of input 0 the first channel alone
@@ -228,38 +285,36 @@ def test_what_is_not_a_number_passes_the_relu(sides, shape):
 def test_nothing_infinite_flows_through_a_closed_gate(sides):
     x = torch.zeros(1, 1, 3, 3, 1, device=sides.device)
     gradient, weight = torch.full_like(x, torch.inf), torch.ones(1, 9, 1, device=sides.device)
-    first, numbers = sides.whole(0, 1), {"stride": 1, "dilation": 1, "add": True}
+    numbers = {"plan": plan_of([(0, 3, 1)], inputs=1, device=x.device), "stride": 1}
     for side in (sides.kernel, sides.twin):
         for closed in (x, x - 1):
-            assert not side(input_gradient, gradient, weight, first, closed, x, **numbers).any()
+            assert not side(input_gradient, gradient, closed, weight, **numbers).any()
 
 
 def test_two_launches_give_the_same_bits(sides):
-    shape, numbers = SMALL[7], {"stride": 1, "dilation": 2}
-    x, weight, gradient = drawn(sides, shape, SORTED)
-    index, first = sides.whole(*SORTED), firsts(sides, SORTED)
-    sides.repeat(forward, x, weight, index, **numbers)
-    sides.repeat(input_gradient, gradient, weight, first, x, torch.randn_like(x), **numbers, add=True)
-    sides.repeat(weight_gradient, x, gradient, index, weight, **numbers)
+    x, weight, gradient = drawn(sides, SMALL[7], SORTED)
+    numbers = numbers_of(sides, SMALL[7], SORTED)
+    sides.repeat(forward, x, weight, **numbers)
+    sides.repeat(input_gradient, gradient, x, weight, **numbers)
+    sides.repeat(weight_gradient, x, gradient, weight, **numbers)
 
 
 def test_results_go_where_they_are_wanted(sides):
     x, weight, gradient = drawn(sides, SMALL[0], SORTED)
-    numbers = {"stride": 1, "dilation": 1}
+    numbers = numbers_of(sides, SMALL[0], SORTED)
+    plan, stride = numbers["plan"], numbers["stride"]
     for side in (sides.kernel, sides.twin):
         out = torch.full_like(gradient, torch.nan)
-        found = side(depthwise, x.to(out), weight, sides.whole(*SORTED), out=out, **numbers)
+        found = side(depthwise, x.to(out), [weight], plan, stride=stride, relu=True, out=out)
         assert found is out
         assert torch.isfinite(out).all()
 
 
-@pytest.mark.parametrize("add", [False, True])
-def test_no_slots_give_nothing(sides, add):
-    x, weight, gradient = drawn(sides, SMALL[8], ())
-    none, first = sides.whole(), firsts(sides, ())
-    before, numbers = torch.randn_like(x), {"stride": 2, "dilation": 1}
+def test_no_slots_give_nothing(sides):
+    x, _, gradient = drawn(sides, SMALL[8], ())
+    numbers = numbers_of(sides, SMALL[8], ())
     for side in (sides.kernel, sides.twin):
-        assert side(forward, x, weight, none, **numbers).shape == gradient.shape
-        into = side(input_gradient, gradient, weight, first, x, before, **numbers, add=add)
-        assert torch.equal(into.float(), before * add)
-        assert side(weight_gradient, x, gradient, none, weight, **numbers).shape == (0, 9, 16)
+        assert side(forward, x, **numbers).shape == gradient.shape
+        assert side(input_gradient, gradient, x, **numbers).shape == (0, *x.shape[1:])
+        assert side(weight_gradient, x, gradient, **numbers) == ()
+    assert not numbers["plan"].arrivals.any()

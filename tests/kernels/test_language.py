@@ -15,16 +15,18 @@ WITHOUT_TRITON = """
 import sys
 sys.modules["triton"] = None  # what `import triton` finds where it is not installed
 import torch
-from xnas.kernels import depthwise, language, mixing, moments, normalization, pointwise, pools, sums
+from xnas.kernels import (
+    depthwise, depthwise_plan, depthwise_weights, language, mixing, moments, normalization, pointwise,
+    pools, sums,
+)
 assert language.triton is None
 assert not language.compiles_for(torch.zeros(1))
 x, zero, both = torch.randn(1, 2, 4, 4, 3), torch.tensor([0]), torch.tensor([0, 1])
-y = depthwise.depthwise(x, torch.randn(1, 9, 3), zero, stride=1, dilation=1)
+plan, weights = depthwise_plan.plan_of([(0, 3, 1)], inputs=1, device=x.device), [torch.randn(1, 9, 3)]
+y = depthwise.depthwise(x, weights, plan, stride=1, relu=True)
 into = torch.zeros_like(x)
-depthwise.depthwise_input_gradient(
-    y, torch.randn(1, 9, 3), both, x, stride=1, dilation=1, into=into, add=False
-)
-depthwise.depthwise_weight_gradient(x, y, zero, like=torch.randn(1, 9, 3), stride=1, dilation=1)
+depthwise.depthwise_input_gradient(y, weights, plan, x, stride=1, into=into)
+depthwise_weights.depthwise_weight_gradient(x, y, plan, like=weights, stride=1, relu=True)
 taken = pools.max_pool(x, stride=1, out=y)
 pools.max_pool_gradient(y, taken, stride=1, into=into)
 pools.average_pool(x, stride=1, out=y)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import batch_norm
 
-from xnas.kernels.mixing import Lanes, advice_gradient, inner_products, mix
+from xnas.kernels.mixing import Copies, Lanes, advice_gradient, inner_products, mix
 from xnas.kernels.moments import Moments, gather_moments
 
 SLOTS, NODES = 4, 3
@@ -170,6 +170,41 @@ def test_mixtures_are_stored_wider_than_their_advice(sides):
 
     assert sides.kernel(wide, advice, mean, scale, slots, weights).dtype == torch.float32
     sides.compare(wide, advice, mean, scale, slots, weights)
+
+
+@types
+def test_mixtures_go_to_several_places(sides, dtype):
+    """The ReLU, and an image whose rows hold more than one node."""
+    _, advice, mean, scale = drawn(sides, (33, 5), dtype)
+    advice[0, 3, 2] = torch.nan
+
+    def copied(advice, *given):
+        out, active = torch.empty_like(advice[0]), torch.empty_like(advice[0])
+        image = advice.new_zeros(33, 3, 5)
+        copies = Copies(active, image[:, 1])
+        mix(advice, Moments(*given[:2]), *given[2:], out=out, copies=copies)
+        return out, active, image
+
+    given = advice, mean, scale, sides.whole(0, 3, 2), sides.draw(3)
+    sides.compare(copied, *given)
+    for side in (sides.kernel, sides.twin):
+        out, active, image = side(copied, *given)
+        assert out.isnan().sum() == 1
+        assert torch.equal(active.nan_to_num(-1), out.relu().nan_to_num(-1))
+        assert torch.equal(image[:, 1].nan_to_num(), out.nan_to_num())
+        assert not image[:, ::2].any()
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_gradients_of_nodes_may_lie_side_by_side(sides, held):
+    gradients, *given = drawn(sides, SMALL[3])
+    tables = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS), sides.whole(*TARGETS)
+    products = sides.draw(len(TERMS), 2, SMALL[3][1])
+    more = *given, *tables, sides.draw(len(TERMS)), products
+    apart = gradients.transpose(0, 1).contiguous().transpose(0, 1)
+    assert not apart.is_contiguous()
+    found = sides.kernel(gradient_of, apart, *more, held=held)
+    assert torch.equal(found, sides.kernel(gradient_of, gradients, *more, held=held))
 
 
 def test_a_mean_of_a_thousand_leaves_its_deviation(sides):

@@ -4,13 +4,25 @@ import pytest
 import torch
 from torch.nn.functional import avg_pool2d, max_pool2d
 
-from xnas.kernels.pools import average_pool, average_pool_gradient, max_pool, max_pool_gradient
+from xnas.kernels.mixing import Lanes
+from xnas.kernels.moments import Moments, gather_moments
+from xnas.kernels.pools import (
+    Convolved,
+    Passed,
+    Pooled,
+    average_pool,
+    average_pool_gradient,
+    input_gradient,
+    max_pool,
+    max_pool_gradient,
+    pool,
+)
 
 # inputs, batch, height, width, channels
 SMALL = [
     (1, 1, 1, 1, 1),
     (2, 2, 7, 5, 3),
-    (2, 3, 8, 6, 16),  # 144 pixels in blocks of 128
+    (2, 3, 8, 6, 16),  # 144 pixels in blocks of 64
     (1, 2, 4, 5, 70),
     (3, 1, 2, 3, 5),
 ]
@@ -116,6 +128,94 @@ class TestKernels:
 
     def test_averages(self, sides, shape, stride):
         hold_averages(sides, sides.draw(*shape), stride)
+
+
+# Of three inputs the slots of maximum and mean; -1 for none.
+PLACES = [((0, 1), (2, 3), (4, 5)), ((-1, 2), (1, 0), (3, -1)), ((-1, -1), (0, -1), (-1, -1))]
+
+
+@pytest.mark.parametrize("places", PLACES, ids=["all", "some", "one"])
+@strides
+class TestTogether:
+    """Both pools of many inputs, with their statistics; and everything that flows back to an input."""
+
+    SHAPE = (3, 2, 7, 6, 5)
+
+    def pooled(self, x, *, places, stride):
+        slots = sum(place >= 0 for both in places.tolist() for place in both)
+        out = x.new_empty(slots, *size(x.shape, stride)[1:])
+        wide = torch.promote_types(x.dtype, torch.float32)
+        into = Moments(*(x.new_empty(slots, x.shape[-1], dtype=wide) for _ in range(2)))
+        taken = pool(x, places, stride=stride, out=out, into=into)
+        known = taken[places[:, 0] >= 0]  # others were not asked for
+        return out, known, into.mean, into.scale
+
+    def flown(self, gradient, flows, nodes, weights, before, *, places, taken, stride, add):
+        apart = before.new_zeros(2, *before.shape)  # one input beside another, as nodes are
+        into = apart.movedim(0, -2)[..., 1, :]
+        into.copy_(before)
+        device = before.device
+        numbers = (0, 2, 2, 3), (2, 1, 0), (1, 0, 1), (0, 0, 2, 3)
+        first, terms, targets, arrivals = (
+            torch.tensor(row, dtype=torch.int32, device=device) for row in numbers
+        )
+        input_gradient(
+            Pooled(gradient, taken, places),
+            stride=stride,
+            into=into,
+            add=add,
+            convolved=Convolved(flows, arrivals),
+            passed=Passed(nodes.movedim(1, 0), targets, weights, Lanes(terms, first, terms)),
+        )
+        assert not apart[0].any()
+        return into.clone()
+
+    def test_outputs_and_moments(self, sides, places, stride):
+        x = sides.draw(*self.SHAPE).round()
+        sides.compare(self.pooled, x, places=sides.whole(*places), stride=stride)
+
+    def test_in_16_bits_moments_are_those_of_rounded_outputs(self, sides, places, stride):
+        x, places = sides.draw(*self.SHAPE, dtype=torch.bfloat16), sides.whole(*places)
+        sides.compare(lambda *given: self.pooled(*given, places=places, stride=stride)[:2], x)
+        found = sides.kernel(self.pooled, x, places=places, stride=stride)
+        into = Moments(found[2].double(), found[3].double())
+        sides.twin(gather_moments, found[0].flatten(1, 3), into)
+        assert torch.allclose(found[2].double(), into.mean, atol=1e-6)
+        assert torch.allclose(found[3].double(), into.scale, rtol=1e-5)
+
+    @pytest.mark.parametrize("add", [False, True])
+    def test_all_that_flows_back(self, sides, places, stride, add):
+        x, places = sides.draw(*self.SHAPE), sides.whole(*places)
+        slots = max(int(places.max()) + 1, 1)
+        gradient = sides.draw(slots, *size(self.SHAPE, stride)[1:])
+        taken = torch.stack([sides.twin(largest, one[None], stride=stride)[1][0] for one in x])
+        pixels = self.SHAPE[1] * self.SHAPE[2] * self.SHAPE[3]
+        given = (
+            gradient,
+            sides.draw(3, *self.SHAPE[1:]),
+            sides.draw(pixels, 2, self.SHAPE[-1]),
+            sides.draw(3),
+            sides.draw(*self.SHAPE),
+        )
+        options = {"places": places, "taken": taken, "stride": stride, "add": add}
+        sides.compare(self.flown, *given, **options)
+        whole = sides.twin(self.flown, *given, **options)
+        _, flows, nodes, weights, before = (one.double() for one in given)
+        expected = before * add
+        expected[1] += flows[0] + flows[1]
+        expected[2] += flows[2]
+        terms = [(0, 2, 1), (0, 1, 0), (2, 0, 1)]
+        for index, term, target in terms:
+            expected[index] += weights[term] * nodes[:, target].view(self.SHAPE[1:])
+        for index, (most, mean) in enumerate(places.tolist()):
+            one = expected[index : index + 1]
+            if most >= 0:
+                max_pool_gradient(
+                    gradient[most].double()[None], taken[index : index + 1], stride=stride, into=one
+                )
+            if mean >= 0:
+                average_pool_gradient(gradient[mean].double()[None], stride=stride, into=one)
+        assert torch.allclose(whole, expected)
 
 
 @pytest.mark.parametrize("shape", NARROW)

@@ -32,7 +32,25 @@ class Lanes:
     terms: Tensor
 
 
-def mix(advice: Tensor, moments: Moments, slots: Tensor, weights: Tensor, *, out: Tensor) -> None:
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Where a mixture is wanted as well: (pixels, channels) each, of the same type."""
+
+    active: Tensor
+    """Its ReLU."""
+    image: Tensor
+    """Rows may lie apart."""
+
+
+def mix(
+    advice: Tensor,
+    moments: Moments,
+    slots: Tensor,
+    weights: Tensor,
+    *,
+    out: Tensor,
+    copies: Copies | None = None,
+) -> None:
     """Put Σ weight · normalised advice over the terms into `out` (pixels, channels)."""
     if compiles_for(advice):
         pixels, channels = out.shape
@@ -45,14 +63,21 @@ def mix(advice: Tensor, moments: Moments, slots: Tensor, weights: Tensor, *, out
             slots,
             weights,
             out,
+            out if copies is None else copies.active,
+            out if copies is None else copies.image,
             pixels,
             len(slots),
+            row=channels if copies is None else copies.image.stride(0),
+            copied=copies is not None,
             channels=channels,
             block_m=block_m,
             block_c=block_c,
         )
-    else:
-        out.copy_(plain_mix(advice, moments, slots, weights))
+        return
+    out.copy_(plain_mix(advice, moments, slots, weights))
+    if copies is not None:
+        copies.active.copy_(out.relu())
+        copies.image.copy_(out)
 
 
 def plain_mix(advice: Tensor, moments: Moments, slots: Tensor, weights: Tensor) -> Tensor:
@@ -132,7 +157,8 @@ def advice_gradient(
     """Put what flows back along each lane, through batch norm if `held`, into `out`.
 
     `out` is (lanes, pixels, channels). Each term of a lane has a node in `targets`, whose gradient
-    stands in `gradients` (nodes, pixels, channels), a weight, and its inner `products`.
+    stands in `gradients` (nodes, pixels, channels), a weight, and its inner `products`. Rows of a
+    gradient may lie apart.
     """
     if not len(out):
         return
@@ -160,6 +186,8 @@ def advice_gradient(
         products,
         out,
         pixels,
+        gradients.stride(0),
+        row=gradients.stride(1),
         channels=channels,
         held=held,
         block_m=block_m,
@@ -202,8 +230,12 @@ def _mix(
     slots,
     weights,
     out,
+    active,
+    image,
     pixels,
     terms,
+    row: tl.constexpr,
+    copied: tl.constexpr,
     channels: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
@@ -220,7 +252,12 @@ def _mix(
         middle = tl.load(mean + slot * channels + c, mask=c < channels, other=0.0)
         factor = weight * tl.load(scale + slot * channels + c, mask=c < channels, other=0.0)
         total += (value - middle[None, :]) * factor[None, :]
-    tl.store(out + m[:, None] * channels + c[None, :], total, mask=inside)
+    place = m[:, None] * channels + c[None, :]
+    tl.store(out + place, total, mask=inside)
+    if copied:
+        tl.store(image + m[:, None] * row + c[None, :], total, mask=inside)
+        total = tl.where(total < 0, 0.0, total)  # unlike a maximum it keeps NaN
+        tl.store(active + place, total, mask=inside)
 
 
 @kernel(numbers=["pixels", "node"], tables=["mean", "scale", "targets", "slots"])
@@ -258,7 +295,7 @@ def _inner_products(
 
 
 @kernel(
-    numbers=["pixels"],
+    numbers=["pixels", "node"],
     tables=["mean", "scale", "slots", "first", "terms", "targets", "weights", "products"],
 )
 def _advice_gradient(
@@ -274,6 +311,8 @@ def _advice_gradient(
     products,
     out,
     pixels,
+    node,
+    row: tl.constexpr,
     channels: tl.constexpr,
     held: tl.constexpr,
     block_m: tl.constexpr,
@@ -291,7 +330,7 @@ def _advice_gradient(
     for number in range(tl.load(first + index), tl.load(first + index + 1)):
         term = tl.load(terms + number)
         weight = tl.load(weights + term).to(tl.float32)
-        place = tl.load(targets + term) * plane + m[:, None] * channels + c[None, :]
+        place = tl.load(targets + term).to(tl.int64) * node + m[:, None] * row + c[None, :]
         flow += weight * tl.load(gradients + place, mask=inside, other=0.0).to(tl.float32)
         if held:
             alone += weight * tl.load(products + term * 2 * channels + c, mask=known, other=0.0)

@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from xnas.kernels.depthwise import depthwise, depthwise_input_gradient, depthwise_weight_gradient
+from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
+from xnas.kernels.depthwise_plan import Plan, plan_of
+from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.mixing import inner_products
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
 from xnas.kernels.normalization import normalization_gradient, normalize
@@ -92,13 +94,13 @@ class _Separable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, stages: list[Stage], *_parameters: Tensor) -> Tensor:  # noqa: ANN401
-        source, _ = _constants(x.device)
         images = _slot(x)
         kept = []
         for stage in stages:
+            plan, relu = _plan(stage.kernel, stage.dilation, x.device), stage is stages[0]
             depth, point, scale, shift = stage.parameters
             taps = depth.flatten(1).t()[None]
-            deep = depthwise(images, taps, source, stride=stage.stride, dilation=stage.dilation)
+            deep = depthwise(images, [taps], plan, stride=stage.stride, relu=relu)
             moments = _moments(images, len(point), stage.running)
             flat = deep.flatten(1, 3)
             product = flat.new_empty(1, flat.shape[1], len(point))
@@ -114,7 +116,7 @@ class _Separable(torch.autograd.Function):
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        source, first = _constants(gradient.device)
+        source = _source(gradient.device)
         kept, needed = ctx.saved_tensors, ctx.needs_input_grad
         flow: Tensor | None = _pixels(gradient)
         found: list[Tensor | None] = [None] * (len(needed) - 2)
@@ -122,6 +124,7 @@ class _Separable(torch.autograd.Function):
             if flow is None:
                 break
             kernel, stride, dilation = ctx.stages[index]
+            plan = _plan(kernel, dilation, gradient.device)
             images, taps, deep, product, mean, factor, point, scale = kept[
                 index * _Separable.KEPT : (index + 1) * _Separable.KEPT
             ]
@@ -139,22 +142,13 @@ class _Separable(torch.autograd.Function):
             if before or depth_needed:
                 deep_flow = pointwise(flat, point.flatten(1)[None]).view_as(deep)
             if depth_needed:
-                taps_gradient = depthwise_weight_gradient(
-                    images, deep_flow, source, like=taps, stride=stride, dilation=dilation
+                (taps_gradient,) = depthwise_weight_gradient(
+                    images, deep_flow, plan, like=[taps], stride=stride, relu=index == 0
                 )
                 parts[0] = taps_gradient[0].t().reshape(-1, 1, kernel, kernel)
             if before:
                 into = torch.empty_like(images)
-                depthwise_input_gradient(
-                    deep_flow,
-                    taps,
-                    first,
-                    images,
-                    stride=stride,
-                    dilation=dilation,
-                    into=into,
-                    add=False,
-                )
+                depthwise_input_gradient(deep_flow, [taps], plan, images, stride=stride, into=into)
                 flow = into.flatten(1, 3)
             found[4 * index : 4 * index + 4] = [*parts, sums[0, 1], sums[0, 0]]
         shape = kept[0].shape
@@ -199,7 +193,7 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        source, _ = _constants(gradient.device)
+        source = _source(gradient.device)
         images, product, mean, factor, point, scale = ctx.saved_tensors
         moments, flat = Moments(mean, factor), images.flatten(1, 3)
         flow = _pixels(gradient)
@@ -250,10 +244,15 @@ class _Pool(torch.autograd.Function):
 
 
 @cache
-def _constants(device: torch.device) -> tuple[Tensor, Tensor]:
-    """The one slot and input 0; where the slots of each input begin. Made on the device, once."""
-    numbers = torch.arange(2, dtype=torch.int32, device=device)
-    return numbers[:1], numbers
+def _source(device: torch.device) -> Tensor:
+    """The one slot, 0; made on the device, once."""
+    return torch.zeros(1, dtype=torch.int32, device=device)
+
+
+@cache
+def _plan(kernel: int, dilation: int, device: torch.device) -> Plan:
+    """One convolution of one input."""
+    return plan_of([(0, kernel, dilation)], inputs=1, device=device)
 
 
 def _moments(images: Tensor, channels: int, running: tuple[Tensor, Tensor]) -> Moments:

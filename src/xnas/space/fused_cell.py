@@ -4,8 +4,10 @@ It computes what `SearchCell` computes, with the same parameters, which it packs
 experts that leave the same states go together, whatever their edge; pools are computed once for a
 state, as their batch norms learn nothing; batch norm and the weighted sum of a node are one pass over
 `advice`, where every expert's output waits, and the rewards fall out of the sums that batch norm's
-gradient needs anyway. Backward keeps the outputs of pointwise convolutions alone, and computes the rest
-again. Who is alive is a matter of index tables: a deletion makes new tables and compiles nothing.
+gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
+read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
+weights' gradients. Who is alive is a matter of index tables: a deletion makes new tables and compiles
+nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from xnas.kernels.depthwise import depthwise, depthwise_input_gradient, depthwise_weight_gradient
-from xnas.kernels.mixing import advice_gradient, inner_products, mix
-from xnas.kernels.moments import Moments, gather_moments
+from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
+from xnas.kernels.depthwise_weights import depthwise_weight_gradient
+from xnas.kernels.mixing import Copies, Lanes, advice_gradient, inner_products, mix
+from xnas.kernels.moments import Moments
 from xnas.kernels.normalization import normalization_gradient, normalize
 from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
-from xnas.kernels.pools import average_pool, average_pool_gradient, max_pool, max_pool_gradient
+from xnas.kernels.pools import Convolved, Passed, Pooled, input_gradient, pool
 from xnas.space.cell import SearchCell
 from xnas.space.fused_tables import Departure, Tables
 
@@ -48,10 +51,10 @@ class FusedCell:
             _channels_last(self.cell.prepare_previous(previous)),
         ]
         reduced = tables.reductions(inputs) if tables.reductions else inputs[0].new_empty(0)
-        nodes: Tensor = _Nodes.apply(tables, *inputs, mixture, reduced, *tables.packed)
+        image: Tensor = _Nodes.apply(tables, *inputs, mixture, reduced, *tables.packed)
         if tables.batches is not None:
             tables.batches += 1
-        return nodes.permute(1, 0, 4, 2, 3).flatten(1, 2)
+        return image.permute(0, 3, 1, 2)
 
 
 def _channels_last(images: Tensor) -> Tensor:
@@ -63,15 +66,17 @@ def _channels_last(images: Tensor) -> Tensor:
 class _Kept:
     """What backward needs of a departure, besides its advice."""
 
-    middle: Tensor
-    """Separable convolutions between their two halves, before batch norm."""
-    between: Moments
-    taken: Tensor | None
+    first: Tensor | None
+    """Outputs of depthwise convolutions, if weights learn; `second` those of the second ones."""
+    second: Tensor | None
+    again: Tensor
+    """What the second ones read."""
+    taken: Tensor
     """Where the maxima were."""
 
 
 class _Nodes(torch.autograd.Function):
-    """All nodes of a cell (nodes, batch, height, width, channels) from its two inputs."""
+    """The nodes of a cell, side by side (batch, height, width, nodes x channels), from its inputs."""
 
     @staticmethod
     def forward(  # noqa: PLR0917 - autograd's
@@ -83,58 +88,60 @@ class _Nodes(torch.autograd.Function):
         reduced: Tensor,
         *packed: Tensor,
     ) -> Tensor:
-        x = torch.stack([before_that, previous])
-        wide = torch.promote_types(x.dtype, torch.float32)
-        batch, height, width, channels = before_that.shape
-        advice = x.new_empty(tables.slots, batch, *tables.output_size(height, width), channels)
-        pixels = advice.flatten(1, 3)
-        moments = Moments(
-            torch.zeros(tables.slots, channels, dtype=wide, device=x.device),
-            torch.ones(tables.slots, channels, dtype=wide, device=x.device),
-        )
+        first, learning = tables.departures[0], any(ctx.needs_input_grad[5:])
+        wide = torch.promote_types(previous.dtype, torch.float32)
+        batch, height, width, channels = previous.shape
+        size = batch, *tables.output_size(height, width)
+        advice = previous.new_empty(tables.slots, *size, channels)
+        image = previous.new_empty(*size, tables.nodes * channels)
+        side_by_side, pixels = _nodes_of(image, tables.nodes), advice.flatten(1, 3)
+        moments = Moments(*tables.unmoved(channels, wide).clone())
         weights = mixture.flatten()[tables.mixture_index].to(wide)
-        first = tables.departures[0]
         if first.stride == 1:
-            advice[first.slots["identities"]] = x
-        elif len(reduced):
-            pixels[first.slots["reduced"]] = reduced.to(x.dtype)
+            x = advice[first.slots["identities"]]
+            torch.stack([before_that, previous], out=x)
+        else:
+            x = torch.stack([before_that, previous])
+            if len(reduced):
+                pixels[first.slots["reduced"]] = reduced.to(x.dtype)
+        active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
         kept = []
         for departure in tables.departures:
-            kept.append(_depart(departure, _states(departure, x, advice), packed, advice, moments))
-            arriving = tables.arriving[departure.completes]
+            states = _states(departure, [x, advice]), _states(departure, active)
+            kept.append(_depart(departure, *states, packed, advice, moments, learning=learning))
+            node = departure.completes
             mix(
                 pixels,
                 moments,
-                tables.term_slots[arriving],
-                weights[arriving],
-                out=pixels[departure.completes],
+                tables.term_slots[tables.arriving[node]],
+                weights[tables.arriving[node]],
+                out=pixels[node],
+                copies=Copies(active[1][node].flatten(0, 2), side_by_side[node]),
             )
         ctx.tables, ctx.moments, ctx.kept = tables, moments, kept
-        ctx.save_for_backward(x, advice, mixture, weights, *packed)
-        return advice[: tables.nodes].clone()
+        ctx.save_for_backward(*active, advice, mixture, weights, *packed)
+        return image
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        x, advice, mixture, weights, *packed = ctx.saved_tensors
-        tables: Tables = ctx.tables
-        nodes = gradient.to(x.dtype).clone(memory_format=torch.contiguous_format).flatten(1, 3)
+        *active, advice, mixture, weights = ctx.saved_tensors[:5]
+        packed, tables = ctx.saved_tensors[5:], ctx.tables
+        image = torch.empty(gradient.shape, dtype=advice.dtype, device=advice.device).copy_(gradient)
+        inputs = torch.empty_like(active[0])
         back = _Back(
             tables,
-            nodes,
+            image,
+            _nodes_of(image, tables.nodes),
             advice.flatten(1, 3),
             ctx.moments,
             weights,
-            weights.new_empty(len(weights), 2, x.shape[-1]),
+            weights.new_empty(len(weights), 2, advice.shape[-1]),
             {} if any(ctx.needs_input_grad[5:]) else None,
         )
-        flow = x
         for departure, kept in zip(reversed(tables.departures), reversed(ctx.kept), strict=True):
             back.see_rewards(departure.completes)
-            flow = back.through(departure, _states(departure, x, advice), packed, kept)
-            if departure.node is not None:
-                nodes[departure.node] += flow[0].flatten(0, 2)
-        inputs = flow.to(x.dtype)
+            back.through(departure, _states(departure, active), packed, kept, inputs)
         rewards = None
         if ctx.needs_input_grad[3]:
             rewards = torch.zeros_like(mixture).flatten()
@@ -142,82 +149,68 @@ class _Nodes(torch.autograd.Function):
             rewards = rewards.reshape(mixture.shape)
         reduced = None
         if tables.reductions:
-            reduced = back.along("reduced", tables.departures[0], held=False)
+            first = tables.departures[0]
+            reduced = torch.empty_like(back.advice[first.slots["reduced"]])
+            back.along(first.passed, held=False, out=reduced)
         of_weights = back.of_weights or {}
         found = (of_weights.get(index) for index in range(len(packed)))
         return None, inputs[0], inputs[1], rewards, reduced, *found
 
 
-def _states(departure: Departure, x: Tensor, advice: Tensor) -> Tensor:
+def _nodes_of(image: Tensor, nodes: int) -> Tensor:
+    """(nodes, pixels, channels) of nodes side by side."""
+    return image.view(-1, nodes, image.shape[-1] // nodes).transpose(0, 1)
+
+
+def _states(departure: Departure, both: Sequence[Tensor]) -> Tensor:
+    """Of the two inputs and all nodes those that depart."""
+    inputs, nodes = both
     node = departure.node
-    return x if node is None else advice[node : node + 1]
+    return inputs if node is None else nodes[node : node + 1]
 
 
-def _depart(
-    departure: Departure, states: Tensor, packed: Sequence[Tensor], advice: Tensor, moments: Moments
+def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
+    d: Departure,
+    states: Tensor,
+    active: Tensor,
+    packed: Sequence[Tensor],
+    advice: Tensor,
+    moments: Moments,
+    *,
+    learning: bool,
 ) -> _Kept:
-    """Compute every expert that leaves these states."""
-    d, twice, shape = departure, departure.twice, advice.shape[1:]
+    """Compute every expert that leaves these states, which are given as they are and with a ReLU."""
     pixels = advice.flatten(1, 3)
-
-    def known(name: str) -> Moments:
-        return moments.slots(d.slots[name], running=d.running[name])
-
-    middle = states.new_empty(twice, *pixels.shape[1:])
-    room = [moments.mean.new_empty(twice, shape[-1]) for _ in range(2)]
-    between = Moments(*room, *(d.running["between"] or (None, None)))
+    first = second = None
+    again = advice[:0]
     if d.convolutions:
-        first = _first_depthwise(d, states, packed, shape).flatten(1, 3)
-        weight = packed[d.pointwise]
-        pointwise_with_moments(first[:twice], weight[:twice], out=middle, into=between)
+        weights = [packed[index] for index in d.depthwise]
+        first = depthwise(active, weights, d.first, stride=d.stride, relu=False)
         pointwise_with_moments(
-            first[twice:], weight[twice:], out=pixels[d.slots["dilated"]], into=known("dilated")
+            first.flatten(1, 3),
+            packed[d.pointwise],
+            out=pixels[d.first_products],
+            into=moments.slots(d.first_products, running=d.running["first products"]),
         )
-    if twice:
-        again = normalize(middle, between, relu=True).reshape(twice, *shape)
-        second = _second_depthwise(d, again, packed).flatten(1, 3)
+    if d.twice:
+        between = d.slots["between"]
+        again = normalize(pixels[between], moments.slots(between), relu=True).view_as(advice[between])
+        weights = [packed[index] for index in d.again]
+        second = depthwise(again, weights, d.second, stride=1, relu=False)
         pointwise_with_moments(
-            second, packed[d.pointwise_again], out=pixels[d.slots["separable"]], into=known("separable")
+            second.flatten(1, 3),
+            packed[d.pointwise_again],
+            out=pixels[d.slots["separable"]],
+            into=moments.slots(d.slots["separable"], running=d.running["separable"]),
         )
-    taken = None
-    if d.has("largest"):
-        taken = max_pool(states[d.pooled["largest"]], stride=d.stride, out=advice[d.slots["largest"]])
-        gather_moments(pixels[d.slots["largest"]], known("largest"))
-    if d.has("average"):
-        average_pool(states[d.pooled["average"]], stride=d.stride, out=advice[d.slots["average"]])
-        gather_moments(pixels[d.slots["average"]], known("average"))
-    return _Kept(middle, between, taken)
-
-
-def _first_depthwise(
-    d: Departure, states: Tensor, packed: Sequence[Tensor], shape: Sequence[int]
-) -> Tensor:
-    out = states.new_empty(d.convolutions, *shape)
-    for kind in d.kinds:
-        depthwise(
-            states,
-            packed[kind.depthwise],
-            kind.source,
-            stride=d.stride,
-            dilation=kind.dilation,
-            out=out[kind.slots],
-        )
-    return out
-
-
-def _second_depthwise(d: Departure, again: Tensor, packed: Sequence[Tensor]) -> Tensor:
-    out = torch.empty_like(again)
-    for kind in d.kinds:
-        if kind.again is not None:
-            depthwise(
-                again[kind.slots],
-                packed[kind.again],
-                kind.order[:-1],
-                stride=1,
-                dilation=kind.dilation,
-                out=out[kind.slots],
-            )
-    return out
+    taken = pool(
+        states,
+        d.pools,
+        stride=d.stride,
+        out=advice[d.slots["pools"]],
+        into=moments.slots(d.slots["pools"], running=d.running["pools"]),
+    )
+    return _Kept(first if learning else None, second if learning else None, again, taken)
 
 
 @dataclass(slots=True)
@@ -225,8 +218,10 @@ class _Back:
     """The way back through a cell."""
 
     tables: Tables
+    image: Tensor
+    """Gradients of the nodes, side by side, whole once all departures after a node are done."""
     nodes: Tensor
-    """Gradients of the nodes (nodes, pixels, channels), whole once all departures after it are done."""
+    """The same (nodes, pixels, channels)."""
     advice: Tensor
     moments: Moments
     weights: Tensor
@@ -247,118 +242,86 @@ class _Back:
             out=self.products[arriving],
         )
 
-    def along(
-        self, name: str, departure: Departure, *, held: bool = True, out: Tensor | None = None
-    ) -> Tensor:
-        """What flows back to the slots of that name, through their batch norms if `held`."""
-        if out is None:
-            out = torch.empty_like(self.advice[departure.slots[name]])
+    def along(self, lanes: Lanes, *, held: bool, out: Tensor) -> None:
+        """What flows back to the slots of these lanes, through their batch norms if `held`."""
         advice_gradient(
             self.nodes,
             self.advice,
             self.moments,
-            departure.lanes[name],
+            lanes,
             targets=self.tables.targets,
             weights=self.weights,
             products=self.products,
             held=held,
             out=out,
         )
-        return out
 
-    def through(self, d: Departure, states: Tensor, packed: Sequence[Tensor], kept: _Kept) -> Tensor:
-        """What flows back to the states of a departure (states, batch, height, width, channels)."""
-        size = self.tables.output_size(*states.shape[2:4]) if d.node is None else states.shape[2:4]
-        shape = (states.shape[1], *size, states.shape[-1])
-        flow = torch.empty_like(states, dtype=self.moments.mean.dtype)
-        if d.stride == 1:
-            self.along("identities", d, held=False, out=flow.flatten(1, 3))
-        else:
-            flow.zero_()
-        if d.convolutions:
-            into_products = torch.empty_like(self.advice[: d.convolutions])
-            self.along("dilated", d, out=into_products[d.twice :])
-            if d.twice:
-                self._through_second_half(d, packed, kept, shape, into_products[: d.twice])
-            self._through_first_half(
-                d=d, states=states, packed=packed, into_products=into_products, shape=shape, flow=flow
-            )
-        if kept.taken is not None:
-            gradient = self.along("largest", d).reshape(-1, *shape)
-            max_pool_gradient(gradient, kept.taken, stride=d.stride, into=flow[d.pooled["largest"]])
-        if d.has("average"):
-            gradient = self.along("average", d).reshape(-1, *shape)
-            average_pool_gradient(gradient, stride=d.stride, into=flow[d.pooled["average"]])
-        return flow
-
-    def _through_first_half(
-        self,
-        *,
-        d: Departure,
-        states: Tensor,
-        packed: Sequence[Tensor],
-        into_products: Tensor,
-        shape: Sequence[int],
-        flow: Tensor,
+    def through(
+        self, d: Departure, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
     ) -> None:
-        into = pointwise(into_products, packed[d.pointwise].transpose(1, 2)).reshape(-1, *shape)
-        for kind in d.kinds:
-            mine, weight = into[kind.slots], packed[kind.depthwise]
-            depthwise_input_gradient(
-                mine,
-                weight,
-                kind.first,
-                states,
-                stride=d.stride,
-                dilation=kind.dilation,
-                into=flow,
-                add=True,
+        """Put what flows back to the states into `inputs`, or add it to the gradient of their node."""
+        twice, size = d.twice, kept.taken.shape[1:]
+        separable = len(d.normalized.slots)  # where they begin, behind all others and those between
+        flows = self.advice.new_empty(separable + twice, *self.advice.shape[1:])
+        self.along(d.normalized, held=True, out=flows[twice:])
+        planes = active.new_empty(len(d.first.groups), *active.shape[1:], dtype=self.moments.mean.dtype)
+        if twice:
+            self._through_second_half(d, packed, kept, flows[separable:], flows[:twice])
+        if d.convolutions:
+            self._through_first_half(d, active, packed, kept, flows[: d.convolutions], planes)
+        passed = Passed(self.nodes, self.tables.targets, self.weights, d.passed)
+        input_gradient(
+            Pooled(flows[d.convolutions : separable].view(-1, *size), kept.taken, d.pools),
+            stride=d.stride,
+            into=inputs if d.node is None else self._gradient_of(d.node),
+            add=d.node is not None,
+            convolved=Convolved(planes, d.first.arrivals),
+            passed=passed if d.stride == 1 else None,
+        )
+
+    def _gradient_of(self, node: int) -> Tensor:
+        """(1, batch, height, width, channels)."""
+        channels = self.advice.shape[-1]
+        return self.image[None, ..., node * channels : (node + 1) * channels]
+
+    def _through_first_half(  # noqa: PLR0917
+        self,
+        d: Departure,
+        active: Tensor,
+        packed: Sequence[Tensor],
+        kept: _Kept,
+        flow: Tensor,
+        planes: Tensor,
+    ) -> None:
+        """From the first products to the groups of convolutions that read the states."""
+        into = pointwise(flow, packed[d.pointwise].transpose(1, 2)).view(-1, *kept.taken.shape[1:])
+        weights = [packed[index] for index in d.depthwise]
+        depthwise_input_gradient(into, weights, d.first, active, stride=d.stride, into=planes)
+        if self.of_weights is not None and kept.first is not None:
+            found = depthwise_weight_gradient(
+                active, into, d.first, like=weights, stride=d.stride, relu=False
             )
-            at = kind.source, d.stride, kind.dilation
-            self._depthwise_weights(kind.depthwise, states, mine, weight, at=at)
-        if self.of_weights is not None:
-            first = _first_depthwise(d, states, packed, shape).flatten(1, 3)
-            self.of_weights[d.pointwise] = pointwise_weight_gradient(first, into_products)
+            self.of_weights.update(zip(d.depthwise, found, strict=True))
+            self.of_weights[d.pointwise] = pointwise_weight_gradient(kept.first.flatten(1, 3), flow)
 
     def _through_second_half(
-        self, d: Departure, packed: Sequence[Tensor], kept: _Kept, shape: Sequence[int], out: Tensor
+        self, d: Departure, packed: Sequence[Tensor], kept: _Kept, flow: Tensor, out: Tensor
     ) -> None:
-        middle, between = kept.middle, kept.between
-        into_products = self.along("separable", d)
-        again = normalize(middle, between, relu=True).reshape(-1, *shape)
-        weight = packed[d.pointwise_again]
-        into = pointwise(into_products, weight.transpose(1, 2)).reshape(-1, *shape)
+        """From the outputs of separable convolutions to their first products."""
+        again = kept.again
+        into = pointwise(flow, packed[d.pointwise_again].transpose(1, 2)).view_as(again)
+        weights = [packed[index] for index in d.again]
         into_again = torch.empty_like(again)
-        for kind in d.kinds:
-            if kind.again is None:
-                continue
-            mine, x = into[kind.slots], again[kind.slots]
-            depthwise_input_gradient(
-                mine,
-                packed[kind.again],
-                kind.order,
-                x,
-                stride=1,
-                dilation=kind.dilation,
-                into=into_again[kind.slots],
-                add=False,
+        depthwise_input_gradient(into, weights, d.second, again, stride=1, into=into_again)
+        if self.of_weights is not None and kept.second is not None:
+            found = depthwise_weight_gradient(again, into, d.second, like=weights, stride=1, relu=False)
+            self.of_weights.update(zip(d.again, found, strict=True))
+            self.of_weights[d.pointwise_again] = pointwise_weight_gradient(
+                kept.second.flatten(1, 3), flow
             )
-            at = kind.order[:-1], 1, kind.dilation
-            self._depthwise_weights(kind.again, x, mine, packed[kind.again], at=at)
-        if self.of_weights is not None:
-            second = _second_depthwise(d, again, packed).flatten(1, 3)
-            self.of_weights[d.pointwise_again] = pointwise_weight_gradient(second, into_products)
-        gradient = into_again.flatten(1, 3)
-        sums = self.products.new_empty(d.twice, 2, shape[-1])
-        order = d.order
-        inner_products(gradient, middle, between, targets=order, slots=order, out=sums)
-        normalization_gradient(gradient, middle, between, sums, out=out)
-
-    def _depthwise_weights(
-        self, index: int, x: Tensor, gradient: Tensor, weight: Tensor, *, at: tuple[Tensor, int, int]
-    ) -> None:
-        if self.of_weights is not None:
-            source, stride, dilation = at
-            self.of_weights[index] = depthwise_weight_gradient(
-                x, gradient, source, like=weight, stride=stride, dilation=dilation
-            )
+        gradient, between = into_again.flatten(1, 3), d.slots["between"]
+        sums = self.products.new_empty(d.twice, 2, again.shape[-1])
+        inner_products(gradient, self.advice, self.moments, targets=d.order, slots=d.between, out=sums)
+        normalization_gradient(
+            gradient, self.advice[between], self.moments.slots(between), sums, out=out
+        )

@@ -10,49 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
+from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.mixing import Lanes
 from xnas.nn.operations import FactorizedReduction
 from xnas.space.cell import SearchCell
 from xnas.space.fused_reductions import Reductions
 from xnas.space.layout import edge_stride
 from xnas.space.packing import pack, share_buffers
-from xnas.space.spaces import INPUTS
+from xnas.space.spaces import INPUTS, NONE
 
 CONVOLUTIONS = {  # name: kernel, dilation, whether it is applied twice; those that are come first
-    "sep_conv_3x3": (3, 1, True),
+    "sep_conv_7x7": (7, 1, True),  # and large ones before small ones, which fill up the end of a launch
     "sep_conv_5x5": (5, 1, True),
-    "sep_conv_7x7": (7, 1, True),
-    "dil_conv_3x3": (3, 2, False),
+    "sep_conv_3x3": (3, 1, True),
     "dil_conv_5x5": (5, 2, False),
+    "dil_conv_3x3": (3, 2, False),
 }
-MAX, AVERAGE, SKIP, NONE = "max_pool_3x3", "avg_pool_3x3", "skip_connect", "none"
+MAX, AVERAGE, SKIP = "max_pool_3x3", "avg_pool_3x3", "skip_connect"
 KNOWN = (*CONVOLUTIONS, MAX, AVERAGE, SKIP, NONE)
 
 Running = tuple[Tensor, Tensor] | None
 Expert = tuple[int, str]
 """Edge and operation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Convolutions of one shape that leave together."""
-
-    kernel: int
-    dilation: int
-    slots: slice
-    """Among the convolutions of the departure."""
-    source: Tensor
-    first: Tensor
-    order: Tensor
-    """0, 1, ...: the second convolution of a slot reads that slot."""
-    depthwise: int
-    """Which of the packed tensors holds the weights; `again` those of the second convolution."""
-    again: int | None
 
 
 @dataclass(slots=True)
@@ -64,24 +49,38 @@ class Departure:
     stride: int
     completes: int
     """The node that has everything it needs afterwards."""
-    kinds: list[Kind] = field(default_factory=list)
-    convolutions: int = 0
-    twice: int = 0
+    first: Plan
+    """The depthwise convolutions that read the states, and `second` those that come after."""
+    second: Plan
+    convolutions: int
+    twice: int
     """So many of them, the first, are applied twice."""
+    order: Tensor
+    """0, 1, ... for those that are applied twice, and `between` the slots they write to."""
+    depthwise: list[int]
+    """Which of the packed tensors hold the weights of each side; `again` of the second ones."""
+    again: list[int]
     pointwise: int = -1
     pointwise_again: int = -1
     slots: dict[str, slice] = field(default_factory=dict)
-    """Of the advice, by what writes them: separable, dilated, largest, average, identities, reduced."""
-    pooled: dict[str, slice] = field(default_factory=dict)
-    """Of the departing states those that living pools read, by largest and average."""
-    order: Tensor = field(default_factory=lambda: torch.empty(0))
-    """0, 1, ... for those that are applied twice."""
-    lanes: dict[str, Lanes] = field(default_factory=dict)
-    running: dict[str, Running] = field(default_factory=dict)
+    """Of the advice, by what writes them: separable, between, dilated, pools, identities, reduced.
 
-    def has(self, name: str) -> bool:
-        """Whether anybody writes slots of that name."""
-        return len(range(self.slots[name].start, self.slots[name].stop)) > 0
+    Those between the halves of separable convolutions are no advice, but their neighbours are.
+    """
+    pools: Tensor = field(init=False)
+    """Of the slots of pools those that get the maximum and the mean of every state, or -1."""
+    between: Tensor = field(init=False)
+    normalized: Lanes = field(init=False)
+    """Slots with batch norms: dilated, pools, separable."""
+    passed: Lanes = field(init=False)
+    """States that are passed on as they are; or the slots of reduced ones."""
+    running: dict[str, Running] = field(default_factory=dict)
+    """Of separable convolutions, of the first products, and of pools."""
+
+    @property
+    def first_products(self) -> slice:
+        """Slots of the first pointwise convolutions: between, dilated."""
+        return slice(self.slots["between"].start, self.slots["dilated"].stop)
 
 
 class Tables:
@@ -93,6 +92,7 @@ class Tables:
         self.nodes = max(node for _, node in cell.edges) + 1 - INPUTS
         self.stride = edge_stride(cell.kind, 0)
         self.packed: list[Tensor] = []
+        self._unmoved: dict[tuple[int, torch.dtype], Tensor] = {}
         self._cell = cell
         self._alive = [
             (edge, name)
@@ -111,39 +111,52 @@ class Tables:
         norms = [m for f in cell.forecasters for m in f.modules() if isinstance(m, nn.BatchNorm2d)]
         self.batches = share_buffers([norms], "num_batches_tracked") if norms else None
 
+    def unmoved(self, channels: int, dtype: torch.dtype) -> Tensor:
+        """Means 0 and scales 1 of all slots, as those without a batch norm have them; not to change."""
+        key = channels, dtype
+        if key not in self._unmoved:
+            moments = torch.zeros(2, self.slots, channels, dtype=dtype, device=self.device)
+            moments[1] = 1
+            self._unmoved[key] = moments
+        return self._unmoved[key]
+
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Of the nodes, for inputs of this size."""
         return -(-height // self.stride), -(-width // self.stride)
 
     def _departure(self, node: int | None) -> Departure:
         """Give slots to the experts that leave a node, or the inputs, and pack their weights."""
+        states = range(INPUTS) if node is None else range(node + INPUTS, node + INPUTS + 1)
+        leaving = [(e, name) for e, name in self._alive if self.edges[e][0] in states]
+        leaving.sort(key=lambda expert: (self.edges[expert[0]][0], expert[0]))
+        convolutions = [x for kind in CONVOLUTIONS for x in leaving if x[1] == kind]
+        applied_twice = [x for x in convolutions if CONVOLUTIONS[x[1]][2]]
+        twice = len(applied_twice)
         found = Departure(
             node=node,
             stride=self.stride if node is None else 1,
             completes=0 if node is None else node + 1,
+            first=self._plan(
+                convolutions, [self.edges[e][0] - states[0] for e, _ in convolutions], states
+            ),
+            second=self._plan(applied_twice, range(twice), range(twice)),
+            convolutions=len(convolutions),
+            twice=twice,
+            depthwise=self._pack_depthwise(convolutions, 1),
+            again=self._pack_depthwise(applied_twice, 5),
+            order=self._table(range(twice)),
         )
-        states = range(INPUTS) if node is None else range(node + INPUTS, node + INPUTS + 1)
-        leaving = [(e, name) for e, name in self._alive if self.edges[e][0] in states]
-        leaving.sort(key=lambda expert: (self.edges[expert[0]][0], expert[0]))
-        convolutions = self._convolutions(found, states, leaving)
-        found.slots["separable"] = self._take(convolutions[: found.twice])
-        found.slots["dilated"] = self._take(convolutions[found.twice :])
-        found.running["separable"] = self._running(
-            [[self._norm(x, 7)] for x in convolutions[: found.twice]]
-        )
-        found.running["between"] = self._running(
-            [[self._norm(x, 3)] for x in convolutions[: found.twice]]
-        )
-        found.running["dilated"] = self._running(
-            [[self._norm(x, 3)] for x in convolutions[found.twice :]]
-        )
-        for pool, name in ((MAX, "largest"), (AVERAGE, "average")):
-            mine = [expert for expert in leaving if expert[1] == pool]
-            sources = sorted({self.edges[e][0] for e, _ in mine})
-            families = [[x for x in mine if self.edges[x[0]][0] == s] for s in sources]
-            found.slots[name] = self._take_shared(families)
-            found.pooled[name] = _span([s - states[0] for s in sources])
-            found.running[name] = self._running([[self._norm(x, 1) for x in f] for f in families])
+        if convolutions:
+            found.pointwise = self._pack_pointwise(convolutions, 2)
+        if twice:
+            found.pointwise_again = self._pack_pointwise(applied_twice, 6)
+        found.slots["separable"] = self._take(applied_twice)
+        found.slots["between"] = self._take_shared([[]] * twice)
+        found.slots["dilated"] = self._take(convolutions[twice:])
+        found.between = self._table(range(self.slots)[found.slots["between"]])
+        found.running["separable"] = self._running([[self._norm(x, 7)] for x in applied_twice])
+        found.running["first products"] = self._running([[self._norm(x, 3)] for x in convolutions])
+        self._pools(found, states, leaving)
         skips = [expert for expert in leaving if expert[1] == SKIP]
         if found.stride == 1:
             begin = self.nodes if node is None else node
@@ -154,36 +167,24 @@ class Tables:
             found.slots["reduced"] = self._take(skips)
         return found
 
-    def _convolutions(self, found: Departure, states: range, leaving: Sequence[Expert]) -> list[Expert]:
-        """Pack weights kind by kind; gives the experts in the order of their slots."""
-        ordered: list[Expert] = []
-        for name, (kernel, dilation, twice) in CONVOLUTIONS.items():
-            mine = [expert for expert in leaving if expert[1] == name]
-            if not mine:
-                continue
-            sources = [self.edges[e][0] - states[0] for e, _ in mine]
-            counts = [sources.count(index) for index in range(len(states))]
-            found.kinds.append(
-                Kind(
-                    kernel=kernel,
-                    dilation=dilation,
-                    slots=slice(len(ordered), len(ordered) + len(mine)),
-                    source=self._table(sources),
-                    first=self._table([sum(counts[:i]) for i in range(len(counts) + 1)]),
-                    order=self._table(range(len(mine) + 1)),
-                    depthwise=self._pack_depthwise(mine, 1, kernel),
-                    again=self._pack_depthwise(mine, 5, kernel) if twice else None,
-                )
-            )
-            ordered += mine
-            found.twice += len(mine) if twice else 0
-        found.convolutions = len(ordered)
-        found.order = self._table(range(found.twice))
-        if ordered:
-            found.pointwise = self._pack_pointwise(ordered, 2)
-        if found.twice:
-            found.pointwise_again = self._pack_pointwise(ordered[: found.twice], 6)
-        return ordered
+    def _pools(self, found: Departure, states: range, leaving: Sequence[Expert]) -> None:
+        """One slot for a state and a pool; batch norms of a family see the same."""
+        families = [
+            [x for x in leaving if x[1] == pool and self.edges[x[0]][0] == state]
+            for state in states
+            for pool in (MAX, AVERAGE)
+        ]
+        alive = [family for family in families if family]
+        places = [alive.index(family) if family else -1 for family in families]
+        found.slots["pools"] = self._take_shared(alive)
+        found.pools = self._table(places).view(-1, 2)
+        found.running["pools"] = self._running([[self._norm(x, 1) for x in f] for f in alive])
+
+    def _plan(self, experts: Sequence[Expert], sources: Iterable[int], inputs: Sequence[int]) -> Plan:
+        rows = [
+            (source, *CONVOLUTIONS[name][:2]) for (_, name), source in zip(experts, sources, strict=True)
+        ]
+        return plan_of(rows, inputs=len(inputs), device=self.device)
 
     def _name_terms(self) -> None:
         """Sort terms by the node they go to, and say which lanes lead back to every slot."""
@@ -206,14 +207,19 @@ class Tables:
         for term, expert in enumerate(experts):
             readers.setdefault(self._slot[expert], []).append(term)
         for departure in self.departures:
-            for name, place in departure.slots.items():
-                slots = range(self.slots)[place]
-                terms = [readers.get(slot, []) for slot in slots]
-                departure.lanes[name] = Lanes(
-                    self._table(slots),
-                    self._table([sum(map(len, terms[:i])) for i in range(len(terms) + 1)]),
-                    self._table([term for mine in terms for term in mine]),
-                )
+            names = ("dilated", "pools", "separable")
+            departure.normalized = self._lanes([departure.slots[name] for name in names], readers)
+            name = "identities" if departure.stride == 1 else "reduced"
+            departure.passed = self._lanes([departure.slots[name]], readers)
+
+    def _lanes(self, places: Sequence[slice], readers: dict[int, list[int]]) -> Lanes:
+        slots = [slot for place in places for slot in range(self.slots)[place]]
+        terms = [readers.get(slot, []) for slot in slots]
+        return Lanes(
+            self._table(slots),
+            self._table([sum(map(len, terms[:i])) for i in range(len(terms) + 1)]),
+            self._table([term for mine in terms for term in mine]),
+        )
 
     def _reductions(self) -> Reductions | None:
         """Skip connections that halve the image, if any live."""
@@ -252,16 +258,19 @@ class Tables:
     def _weights(self, experts: Sequence[Expert], place: int) -> list[nn.Parameter]:
         return [self._norm(expert, place).get_parameter("weight") for expert in experts]
 
-    def _pack_depthwise(self, experts: Sequence[Expert], place: int, kernel: int) -> int:
-        """As (slots, taps, channels)."""
-        self.packed.append(
-            pack(
-                self._weights(experts, place),
-                packed=lambda weight: weight.permute(2, 3, 1, 0).flatten(0, 2),
-                unpacked=lambda slot: slot.reshape(kernel, kernel, 1, -1).permute(3, 2, 0, 1),
+    def _pack_depthwise(self, experts: Sequence[Expert], place: int) -> list[int]:
+        """As (slots, taps, channels), for each side; gives the indices."""
+        begin = len(self.packed)
+        for side in sorted({CONVOLUTIONS[name][0] for _, name in experts}):
+            mine = [x for x in experts if CONVOLUTIONS[x[1]][0] == side]
+            self.packed.append(
+                pack(
+                    self._weights(mine, place),
+                    packed=lambda weight: weight.permute(2, 3, 1, 0).flatten(0, 2),
+                    unpacked=partial(_taps, side=side),
+                )
             )
-        )
-        return len(self.packed) - 1
+        return list(range(begin, len(self.packed)))
 
     def _pack_pointwise(self, experts: Sequence[Expert], place: int) -> int:
         """As (slots, channels in, channels out)."""
@@ -283,9 +292,9 @@ class Tables:
         return torch.tensor(list(numbers), dtype=torch.int32, device=self.device)
 
 
-def _span(places: Sequence[int]) -> slice:
-    """Neighbouring places as a slice."""
-    return slice(places[0], places[-1] + 1) if places else slice(0)
+def _taps(slot: Tensor, side: int) -> Tensor:
+    """A packed slot as a module has it."""
+    return slot.reshape(side, side, 1, -1).permute(3, 2, 0, 1)
 
 
 def _require_known(names: Iterable[str]) -> None:

@@ -1,0 +1,270 @@
+"""Gradients of the weights of depthwise convolutions, of many slots at once.
+
+A program adds up one row of a slot's taps over a share of the runs of pixels (`depthwise`), so that the
+pixels of a row of the image serve all its taps; shares are added up in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from xnas.kernels.depthwise import (
+    BLOCK,
+    begins,
+    channels_together,
+    compiled_sides,
+    of_every_side,
+    row_runs_of,
+    runs_of,
+)
+from xnas.kernels.depthwise_plan import Plan, plain_weight_gradients
+from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
+from xnas.kernels.sums import add_up
+
+PROGRAMS = 2048  # many for each multiprocessor: those of large convolutions take longer
+
+
+def depthwise_weight_gradient(
+    x: Tensor, gradient: Tensor, plan: Plan, *, like: Sequence[Tensor], stride: int, relu: bool
+) -> list[Tensor]:
+    """Gradients of the weights, in float32 at least; laid out as `like`, which has no gaps."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    together = x.new_empty(sum(weight.numel() for weight in like), dtype=wide)
+    found, begin = [], 0
+    for weight in like:
+        found.append(together.as_strided(weight.shape, weight.stride(), begin))
+        begin += weight.numel()
+    if plan.rows and compiles_for(x):
+        _launch_weight_gradient(x, gradient, plan, like, together, stride, relu=relu)
+    elif plan.rows:
+        plain_weight_gradients(x.relu() if relu else x, gradient, plan, stride, found)
+    return found
+
+
+def _launch_weight_gradient(
+    x: Tensor,
+    gradient: Tensor,
+    plan: Plan,
+    like: Sequence[Tensor],
+    out: Tensor,
+    stride: int,
+    *,
+    relu: bool,
+) -> None:
+    """Partial sums over shares of the pixels, added up in a fixed order."""
+    slots, batch, height, width, channels = gradient.shape
+    block_c = min(64, power_of_two(channels))
+    block_m = BLOCK // block_c
+    columns = parts(channels, block_c)
+    row_runs = [runs_of(width, stride, dilation) for dilation in plan.dilations]
+    runs = batch * height * max(number for _, number in row_runs)
+    rows = sum(side for _, side, _ in plan.rows)
+    splits = max(1, min(parts(runs, 2 * block_m), PROGRAMS // (rows * columns)))
+    share = parts(parts(runs, splits), block_m) * block_m
+    splits = parts(runs, share)
+    partial = torch.empty(splits, out.numel(), dtype=torch.float32, device=x.device)
+    sizes = {side: weight.numel() for side, weight in zip(plan.sides, like, strict=True)}
+    begin5 = sizes.get(3, 0)
+    most = plan.sides[-1]
+    of_every_side(like, plan)
+    _weight_gradient[(slots * most, splits, columns)](
+        x,
+        gradient,
+        plan.table,
+        partial,
+        most,
+        share,
+        out.numel(),
+        begin5,
+        begin5 + sizes.get(5, 0),
+        batch,
+        x.shape[2],
+        x.shape[3],
+        height,
+        width,
+        channels=channels,
+        together=channels_together(like),
+        stride=stride,
+        relu=relu,
+        **compiled_sides(like, plan),
+        run=row_runs[0][0],
+        block_m=block_m,
+        block_c=block_c,
+    )
+    add_up(partial, out)
+
+
+@kernel(
+    numbers=[
+        *("most", "share", "size", "begin5", "begin7"),
+        *("images", "from_height", "from_width", "height", "width"),
+    ],
+    tables=["table"],
+)
+def _weight_gradient(
+    x,
+    gradient,
+    table,
+    partial,
+    most,
+    share,
+    size,
+    begin5,
+    begin7,
+    images,
+    from_height,
+    from_width,
+    height,
+    width,
+    channels: tl.constexpr,
+    together: tl.constexpr,
+    stride: tl.constexpr,
+    relu: tl.constexpr,
+    three: tl.constexpr,
+    five: tl.constexpr,
+    seven: tl.constexpr,
+    run: tl.constexpr,
+    block_m: tl.constexpr,
+    block_c: tl.constexpr,
+):
+    """One program adds up one row of taps over one share of the runs; there may be no such row."""
+    slot, row, split = tl.program_id(0) // most, tl.program_id(0) % most, tl.program_id(1)
+    c = tl.program_id(2) * block_c + tl.arange(0, block_c)
+    side = tl.load(table + 4 * slot + 1)
+    dilation = tl.load(table + 4 * slot + 2)
+    number = tl.load(table + 4 * slot + 3) * channels
+    plane = tl.full((), channels, tl.int64) * images
+    x += tl.load(table + 4 * slot) * plane * from_height * from_width
+    gradient += slot * plane * height * width
+    partial += split.to(tl.int64) * size
+    if three:  # noqa: SIM102 - or it would be compiled; so below
+        if side == 3:
+            _add_row(
+                x, gradient, partial + number * 9, row, split, share, images, from_height,
+                from_width, height, width, dilation, c, channels, 3, together, stride, relu, run,
+                block_m, block_c,
+            )  # fmt: skip
+    if five:  # noqa: SIM102
+        if side == 5:
+            _add_row(
+                x, gradient, partial + begin5 + number * 25, row, split, share, images, from_height,
+                from_width, height, width, dilation, c, channels, 5, together, stride, relu, run,
+                block_m, block_c,
+            )  # fmt: skip
+    if seven:  # noqa: SIM102
+        if side == 7:
+            _add_row(
+                x, gradient, partial + begin7 + number * 49, row, split, share, images, from_height,
+                from_width, height, width, dilation, c, channels, 7, together, stride, relu, run,
+                block_m, block_c,
+            )  # fmt: skip
+
+
+@inside
+def _add_row(
+    x,
+    gradient,
+    partial,
+    row,
+    split,
+    share,
+    images,
+    from_height,
+    from_width,
+    height,
+    width,
+    dilation,
+    c,
+    channels: tl.constexpr,
+    side: tl.constexpr,
+    together: tl.constexpr,
+    stride: tl.constexpr,
+    relu: tl.constexpr,
+    run: tl.constexpr,
+    block_m: tl.constexpr,
+    block_c: tl.constexpr,
+):
+    known = c < tl.where(row < side, channels, 0)
+    row_runs = row_runs_of(width, dilation, run)
+    runs = images * height * row_runs
+    end = tl.minimum(runs, (split + 1) * share)
+    if row >= side:
+        end = 0
+    a0 = tl.zeros((block_m, block_c), tl.float32)
+    a1, a2, a3, a4, a5, a6 = a0, a0, a0, a0, a0, a0
+    for start in range(split * share, end, block_m):
+        m = start + tl.arange(0, block_m)
+        left = begins(m, row_runs, dilation, run)
+        line = m // row_runs
+        g0 = _flow(gradient, m < runs, line, left, width, known, c, channels)
+        g1, g2, g3 = g0, g0, g0
+        if run > 1:
+            g1 = _flow(gradient, m < runs, line, left + dilation, width, known, c, channels)
+            g2 = _flow(gradient, m < runs, line, left + 2 * dilation, width, known, c, channels)
+            g3 = _flow(gradient, m < runs, line, left + 3 * dilation, width, known, c, channels)
+        y = (line % height) * stride + (row - side // 2) * dilation
+        fits = (m < runs) & (y >= 0) & (y < from_height)
+        place = (line // height * from_height + y) * from_width
+        for step in tl.static_range(side + run - 1):
+            z = left * stride + (step - side // 2) * dilation
+            value = tl.load(
+                x + ((place + z) * channels)[:, None] + c[None, :],
+                mask=(fits & (z >= 0) & (z < from_width))[:, None] & known[None, :],
+                other=0.0,
+            ).to(tl.float32)
+            if relu:
+                value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
+            for index in tl.static_range(run):
+                flow = g0
+                if index == 1:
+                    flow = g1
+                if index == 2:
+                    flow = g2
+                if index == 3:
+                    flow = g3
+                if step - index == 0:
+                    a0 += flow * value
+                if step - index == 1:
+                    a1 += flow * value
+                if step - index == 2:
+                    a2 += flow * value
+                if step - index == 3 and side > 3:
+                    a3 += flow * value
+                if step - index == 4 and side > 3:
+                    a4 += flow * value
+                if step - index == 5 and side > 5:
+                    a5 += flow * value
+                if step - index == 6 and side > 5:
+                    a6 += flow * value
+    for column in tl.static_range(side):
+        found = a0
+        if column == 1:
+            found = a1
+        if column == 2:
+            found = a2
+        if column == 3:
+            found = a3
+        if column == 4:
+            found = a4
+        if column == 5:
+            found = a5
+        if column == 6:
+            found = a6
+        tap = row * side + column
+        place = tap + c * (side * side)
+        if together:
+            place = tap * channels + c
+        tl.store(partial + place, tl.sum(found, 0), mask=known)
+
+
+@inside
+def _flow(gradient, fits, line, z, width, known, c, channels: tl.constexpr):
+    """The gradient of one pixel of every run."""
+    return tl.load(
+        gradient + ((line * width + z) * channels)[:, None] + c[None, :],
+        mask=(fits & (z < width))[:, None] & known[None, :],
+        other=0.0,
+    ).to(tl.float32)
