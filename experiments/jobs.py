@@ -85,7 +85,7 @@ class ResultsFile:
             try:
                 found.append(json.loads(line))
             except ValueError as error:
-                raise ValueError(f"{self.path}:{number} is no JSON ({error}); delete the line") from None
+                raise SystemExit(f"{self.path}:{number} is no JSON ({error}); delete the line") from None
         return found
 
     def has(self, job: Job) -> bool:

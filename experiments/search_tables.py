@@ -68,9 +68,15 @@ def _end(job: SearchJob, line: Record | None) -> list[str]:
         "`" + last["truth"]["arch"].replace("|", "\\|") + "`",
         f"{last['truth']['rank']:,}",
         _by_kind(last["entropy"], "{:.3f}"),
-        _by_kind(last["skip_share"], "{:.2f}"),
+        _skips(last),
         *_costs(line["epochs"]),
     ]
+
+
+def _skips(epoch: Record) -> str:
+    """How many of the edges of the cell that is shown are skip connections."""
+    arch = epoch["truth"]["arch"]
+    return f"{arch.count('skip_connect~')} of {arch.count('~')}"
 
 
 def _by_kind(values: dict[str, float], form: str) -> str:
@@ -105,7 +111,7 @@ def full(results: Results) -> str:
             continue
         path = [true_accuracy(line["epochs"][e - 1]) for e in SHOWN_EPOCHS]
         last = line["epochs"][-1]
-        skips = _by_kind(last["skip_share"], "{:.2f}")
+        skips = _skips(last)
         seconds = seconds_of(line["search_seconds"])
         rank = f"{last['truth']['rank']:,}"
         rows.append([_called(job), *path, rank, skips, *_costs(line["epochs"]), seconds])

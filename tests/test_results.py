@@ -72,7 +72,7 @@ def epoch(number, epochs):
         "rewards_by_stage": {"normal": dict.fromkeys("012", rewards)},
         "deleted": [{}] * 4 if number == epochs else [],
         "truth": {
-            "arch": "|a~0|+|b~0|c~1|",
+            "arch": "|a~0|+|skip_connect~0|c~1|",
             "test_200": 90 + number / 100,
             "rank": 1234,
             "test_200_with_none": 80.5,
@@ -134,7 +134,7 @@ def test_searches_show_their_path_rewards_and_cost(tmp_path):
         assert "not measured yet" not in made[name], name
     assert "| default, seed 0 | 90.01 / 80.50 | 90.02 / 80.50 |" in made["first-epochs"]
     assert (
-        "`\\|a~0\\|+\\|b~0\\|c~1\\|` | 1,234 | 0.900 | 0.50 | 12.3 ms | 1.0 GiB |"
+        "`\\|a~0\\|+\\|skip_connect~0\\|c~1\\|` | 1,234 | 0.900 | 1 of 3 | 12.3 ms | 1.0 GiB |"
         in made["first-epochs"]
     )
     assert "| default, seed 0 | 3 | -0.0100, -0.0100 | +0.0100, +0.0500 |" in made["rewards"]

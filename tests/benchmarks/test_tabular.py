@@ -13,7 +13,7 @@ from nasbench201 import (
     write_table,
 )
 
-from xnas import DatasetError, Genotype, GenotypeError, create_model
+from xnas import ConfigError, DatasetError, Genotype, GenotypeError, create_model
 from xnas.benchmarks import Entry, TabularBenchmark, same_function_key
 
 SKIPS = arch(["skip_connect"] * 6)
@@ -153,11 +153,11 @@ class TestFaults:
             ),
             (lambda t: t.insert(9, t[3]), r"line 11 of .* has \|.*\| again, after line 5; get the file"),
             (lambda t: t.__setitem__(9, t[3]), r"line 11 of .* has \|.*\| again, after line 5"),
-            (lambda t: t.__setitem__(0, t[0][:4]), "line 2 of .* has None as c10_valid_12, which is no"),
+            (lambda t: t.__setitem__(0, t[0][:4]), "line 2 of .* has not the 8 fields of the header"),
             (lambda t: t.__setitem__(0, []), "has 15,624 architectures of 15,625"),
             (
                 lambda t: t.__setitem__(0, ["x"]),
-                "line 2 of .* is of another space: the architecture is None",
+                "line 2 of .* has not the 8 fields of the header",
             ),
         ],
     )
@@ -228,3 +228,31 @@ def test_the_known_numbers_of_the_real_table():
     assert real.regret(SKIPS) == pytest.approx(94.3733 - 54.2967)
     assert real.classes == 6466
     assert all(real[arch(cell)].parameters == parameters(cell) for cell in all_cells())
+
+
+def test_columns_twice_fractions_and_long_rows_are_refused(tmp_path):
+    good = rows()
+    header = [*HEADER, "c10_test_200"]
+    twice = write_table(tmp_path / "twice.csv", [[*row, 99.0] for row in good], header)
+    with pytest.raises(DatasetError, match="has the column c10_test_200 twice"):
+        TabularBenchmark.load(twice)
+    long = write_table(tmp_path / "long.csv", [[*good[0], 1], *good[1:]])
+    with pytest.raises(DatasetError, match=r"line 2 of .* has not the 8 fields of the header"):
+        TabularBenchmark.load(long)
+    places = [index for index, name in enumerate(HEADER) if name.startswith("c10_")]
+    parts = [[v / 100 if i in places else v for i, v in enumerate(row)] for row in good]
+    with pytest.raises(DatasetError, match="accuracies as fractions; they are to be in percent"):
+        TabularBenchmark.load(write_table(tmp_path / "parts.csv", parts))
+
+
+def test_questions_that_the_table_cannot_answer(tmp_path):
+    bench = TabularBenchmark.load(write_table(tmp_path / "c10.csv", rows()))
+    arch = next(iter(bench.entries))
+    for ask in (bench.accuracy, bench.rank, bench.percentile, bench.regret):
+        with pytest.raises(ConfigError, match="after 12 and 200 epochs on valid and test, not after 50"):
+            ask(arch, 50)
+        with pytest.raises(ConfigError, match="not after 200 on 'train'"):
+            ask(arch, 200, "train")
+    for cell in (None, 5, b"x"):
+        with pytest.raises(GenotypeError, match="a cell is a Genotype or its string, got"):
+            bench.accuracy(cell)

@@ -196,3 +196,16 @@ def test_skips_that_take_over_and_early_decisions_are_told_once():
     assert "entropy is down to 0.30 in epoch 1 of 9" in lines[1]
     assert worries(bad, epochs=9, told=told) == []
     assert worries(record, epochs=9, told=set()) == []
+
+
+def test_skips_are_counted_in_the_cell_that_a_search_would_give():
+    search = engine(space="nasbench201", cells=1, include_none=True)
+    operations, mixture = search.supernet.space.operations, search.mixtures["normal"]
+    sums = search.method.state[mixture]["cumulative_rewards"]
+    sums[:] = 0
+    sums[:, operations.index("none")] = 2  # leads everywhere, and no cell has it
+    sums[:2, operations.index("skip_connect")] = 1
+    sums[2:, operations.index("nor_conv_3x3")] = 1
+    play_round(search)
+    record = end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)
+    assert record.skip_share["normal"] == pytest.approx(2 / 6)

@@ -73,7 +73,7 @@ def test_a_broken_line_is_named(results):
     results.append(line(task("a")))
     with results.path.open("a", encoding="utf8") as file:
         file.write("nonsense\n")
-    with pytest.raises(ValueError, match=r"results\.jsonl:2 is no JSON.*delete the line"):
+    with pytest.raises(SystemExit, match=r"results\.jsonl:2 is no JSON.*delete the line"):
         results.lines()
 
 

@@ -109,9 +109,10 @@ def test_a_search_never_uses_the_truth(tmp_path, watched, request, other):
     assert result.ledgers == watched.ledgers
     assert told(result.out) == told(watched.out)
     cpu = torch.device("cpu")
-    states = [load_checkpoint(Path(r.out) / "checkpoints" / "last.pt", cpu) for r in (watched, result)]
+    kept = [max((Path(r.out) / "checkpoints").iterdir()) for r in (watched, result)]
+    states = [load_checkpoint(path, cpu) for path in kept]
     for state in states:
-        del state["metrics_length"]  # characters written, those of the truth among them
+        del state["metrics"]  # those of the truth among them
     assert equal(*states)
 
 
@@ -128,13 +129,13 @@ def test_a_stopped_search_goes_on_with_its_truth(tmp_path, truth, watched, monke
     assert result.genotype == watched.genotype
 
 
-def test_a_truth_that_is_gone_or_damaged_stops_a_resumed_search_before_it_touches_anything(tmp_path):
+def test_a_damaged_truth_stops_a_resumed_search_before_it_touches_anything(tmp_path):
     table = write_table(tmp_path / "c10.csv", rows())
     with pytest.raises(Interrupted):
         search(quick(out=tmp_path / "run", truth=table), stripes(), display=Stopping(after=3))
     before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
-    table.unlink()
-    with pytest.raises(DatasetError, match=r"cannot read the benchmark .*No such file"):
+    write_table(table, rows()[1:])
+    with pytest.raises(DatasetError, match="has 15,624 architectures"):
         resume_search(tmp_path / "run", data=stripes())
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
 
@@ -210,3 +211,48 @@ class TestSearches:
             quick(cells=0)
         supernet = prepare(quick(cells=None), stripes()).search.supernet
         assert supernet.replications == {"normal": 6}  # two a stage on a CPU
+
+
+def stopped_with(truth, out):
+    """A search that was stopped in its second epoch."""
+
+    class Stopping(Silence):
+        def after_epoch(self, record, epochs):  # noqa: ARG002
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        search(quick(out=out, truth=truth, epochs=3), stripes(), display=Stopping())
+    return out
+
+
+class Heard(Silence):
+    def __init__(self):
+        self.lines = []
+
+    def warn(self, line):
+        self.lines.append(line)
+
+
+def test_a_search_whose_table_is_gone_goes_on_without_it(tmp_path):
+    table = write_table(tmp_path / "c10.csv", rows())
+    out = stopped_with(table, tmp_path / "run")
+    table.unlink()
+    heard = Heard()
+    resumed = resume_search(out, data=stripes(), display=heard)
+    assert [record.truth is None for record in resumed.epochs] == [False, True, True]
+    assert any("is gone; the search goes on without true accuracies" in line for line in heard.lines)
+
+
+def test_a_search_does_not_go_on_with_another_table(tmp_path):
+    table = write_table(tmp_path / "c10.csv", rows())
+    out = stopped_with(table, tmp_path / "run")
+    lines = table.read_text(encoding="utf8").splitlines()
+    column = lines[0].split(",").index("c10_test_200")
+    changed = [lines[0]]
+    for line in lines[1:]:
+        fields = line.split(",")
+        fields[column] = "12.5"
+        changed.append(",".join(fields))
+    table.write_text("\n".join(changed), encoding="utf8")
+    with pytest.raises(DatasetError, match=r"is not the one that the run began with: it has 12\.5 for"):
+        resume_search(out, data=stripes())

@@ -13,19 +13,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Literal
 
-from xnas.errors import DatasetError, GenotypeError
+from xnas.errors import ConfigError, DatasetError, GenotypeError
 from xnas.space import SPACES, Genotype
 from xnas.space.spaces import NONE
 from xnas.space.supernet import IDENTITY
 
 Epochs = Literal[12, 200]
 Split = Literal["valid", "test"]
+EPOCHS: tuple[Epochs, Epochs] = (12, 200)
+SPLITS: tuple[Split, Split] = ("valid", "test")
 
 SPACE = "nasbench201"
 ARCHITECTURES = 5**6
+MOST_BYTES = 1 << 26  # of a file; the benchmark's has some 2 million
 COLUMNS = ("c10_valid_200", "c10_test_200", "c10_valid_12", "c10_test_12", "params_c10", "mflops_c10")
 
 
@@ -44,6 +49,11 @@ class Entry:
 
     def accuracy(self, epochs: Epochs = 200, split: Split = "test") -> float:
         """In percent, after so many epochs of training."""
+        if epochs not in EPOCHS or split not in SPLITS:
+            raise ConfigError(
+                f"the benchmark knows accuracies after {EPOCHS[0]} and {EPOCHS[1]} epochs on "
+                f"{SPLITS[0]} and {SPLITS[1]}, not after {epochs!r} on {split!r}"
+            )
         value: float = getattr(self, f"{split}_{epochs}")
         return value
 
@@ -58,6 +68,8 @@ class TabularBenchmark:
             if entry.arch in self.entries:
                 raise DatasetError(f"the benchmark has {entry.arch} twice; get the file again")
             self.entries[entry.arch] = entry
+        if self.entries and max(entry.test_200 for entry in self.entries.values()) <= 1:
+            raise DatasetError("the benchmark has accuracies as fractions; they are to be in percent")
         if len(self.entries) != ARCHITECTURES:
             raise DatasetError(
                 f"the benchmark has {len(self.entries):,} architectures of {ARCHITECTURES:,}; get the "
@@ -68,9 +80,16 @@ class TabularBenchmark:
     def load(cls, path: Path | str) -> TabularBenchmark:
         """Read a CSV; what is wrong with it is a DatasetError that names the line."""
         try:
-            with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            with Path(path).open("rb") as raw:  # a line may be as long as the file
+                content = raw.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                raise DatasetError(
+                    f"{path} is not the benchmark: it has more than {MOST_BYTES:,} bytes; give the CSV "
+                    "of NAS-Bench-201"
+                )
+            with StringIO(content.decode("utf-8-sig"), newline="") as file:
                 return cls(_read(file, path))
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, ValueError, csv.Error) as error:  # a ValueError is no text, or no path
             reason = getattr(error, "strerror", None) or error
             raise DatasetError(
                 f"cannot read the benchmark {path}: {reason}; give the CSV of NAS-Bench-201"
@@ -97,13 +116,15 @@ class TabularBenchmark:
 
     def rank(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> int:
         """Place from 1; equals share the better one."""
+        mine = self.accuracy(cell, epochs, split)
         values = self._ordered[epochs, split]
-        return len(values) - bisect_right(values, self.accuracy(cell, epochs, split)) + 1
+        return len(values) - bisect_right(values, mine) + 1
 
     def percentile(self, cell: Genotype | str, epochs: Epochs = 200, split: Split = "test") -> float:
         """Percent of all cells that are worse."""
+        mine = self.accuracy(cell, epochs, split)
         values = self._ordered[epochs, split]
-        return 100 * bisect_left(values, self.accuracy(cell, epochs, split)) / len(values)
+        return 100 * bisect_left(values, mine) / len(values)
 
     def isomorphic(self, cell: Genotype | str) -> tuple[str, ...]:
         """Every cell of the same class, itself among them, in the order of the file."""
@@ -116,12 +137,10 @@ class TabularBenchmark:
 
     @cached_property
     def _ordered(self) -> dict[tuple[Epochs, Split], list[float]]:
-        epochs: tuple[Epochs, ...] = (12, 200)
-        splits: tuple[Split, ...] = ("valid", "test")
         return {
             (e, s): sorted(entry.accuracy(e, s) for entry in self.entries.values())
-            for e in epochs
-            for s in splits
+            for e in EPOCHS
+            for s in SPLITS
         }
 
     @cached_property
@@ -154,6 +173,8 @@ def same_function_key(cell: Genotype | str) -> str:
 
 
 def _genotype(cell: Genotype | str) -> Genotype:
+    if not isinstance(cell, str | Genotype):
+        raise GenotypeError(f"a cell is a Genotype or its string, got {type(cell).__name__}")
     genotype = Genotype.from_arch(cell) if isinstance(cell, str) else cell
     if genotype.space != SPACE:
         raise GenotypeError(
@@ -173,9 +194,17 @@ def _read(file: Iterable[str], path: Path | str) -> Iterable[Entry]:
         raise DatasetError(
             f"{path} lacks the column {missing[0]}; give the CSV of NAS-Bench-201 on CIFAR-10"
         )
+    names = list(reader.fieldnames or ())
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"{path} has the column {twice} twice; get the file again")
     lines: dict[str, int] = {}
     for row in reader:
         where = f"line {reader.line_num} of {path}"
+        if None in row or None in row.values():
+            raise DatasetError(
+                f"{where} has not the {len(names)} fields of the header; get the file again"
+            )
         try:
             arch = Genotype.from_arch(row["arch"]).arch
         except GenotypeError as error:
@@ -211,5 +240,7 @@ def _number(text: str | None, name: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DatasetError(f"{where} has {text!r} as {name}, which is no number; get the file again")
+        raise DatasetError(
+            f"{where} has {brief(text)} as {name}, which is no number; get the file again"
+        )
     return value

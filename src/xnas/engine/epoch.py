@@ -11,6 +11,7 @@ from torch import Tensor
 from xnas.engine.search import Search
 from xnas.errors import RoundError
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
+from xnas.space.spaces import NONE
 from xnas.space.supernet import IDENTITY
 from xnas.theory import normalized_entropy
 
@@ -20,6 +21,7 @@ def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | N
     if search.round_in_epoch == 0:
         raise RoundError("no round was played in this epoch; call begin_epoch and play_round first")
     search.method.check()
+    search.agree()
     train, valid = search.tally.train.tolist(), search.tally.valid.tolist()
     _require_finite(search, train[0], valid[0])
     learning_rate, skip_dropout = search.learning_rate(), search.skip_dropout()
@@ -103,10 +105,13 @@ def _settle(search: Search) -> None:
 
 
 def _strongest(search: Search, mixture: Tensor) -> list[int]:
-    strengths = search.method.strengths(mixture)
-    index: list[int] = (
-        strengths.masked_fill(~search.method.alive(mixture), -torch.inf).argmax(-1).tolist()
-    )
+    """The strongest living expert of each forecaster; `none`, which no cell keeps, only if alone."""
+    alive = search.method.alive(mixture).clone()
+    space = getattr(search.supernet, "space", None)
+    if space is not None and NONE in space.operations:
+        alive[:, space.operations.index(NONE)] &= alive.sum(-1) == 1
+    strengths = search.method.strengths(mixture).masked_fill(~alive, -torch.inf)
+    index: list[int] = strengths.argmax(-1).tolist()
     return index
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from xnas.benchmarks import TabularBenchmark
 from xnas.engine import Search
-from xnas.records import Truth
+from xnas.errors import DatasetError
+from xnas.records import SearchEpoch, Truth
 from xnas.space import SearchSpace, discretize
 from xnas.space.discretize import strongest_cell
 from xnas.space.spaces import NONE
@@ -15,6 +17,27 @@ from xnas.space.spaces import NONE
 def load_truth(path: Path | None) -> TabularBenchmark | None:
     """The table that a search is watched by; it is read before anything is written."""
     return None if path is None else TabularBenchmark.load(path)
+
+
+def truth_again(path: Path | None, warn: Callable[[str], None]) -> TabularBenchmark | None:
+    """The table of a run that is resumed, or none if that is gone."""
+    if path is not None and not path.exists():
+        warn(f"the benchmark {path} is gone; the search goes on without true accuracies")
+        return None
+    return load_truth(path)
+
+
+def require_same(benchmark: TabularBenchmark | None, records: Sequence[SearchEpoch]) -> None:
+    """Raise unless the table knows what was told of the last epoch that was looked up."""
+    told = next((record.truth for record in reversed(records) if record.truth is not None), None)
+    if benchmark is None or told is None:
+        return
+    known = benchmark[told.arch].test_200
+    if known != told.test_200:
+        raise DatasetError(
+            f"the benchmark is not the one that the run began with: it has {known:g} for {told.arch}, "
+            f"which had {told.test_200:g}; put that one back, or take it away"
+        )
 
 
 def space_of(engine: Search) -> SearchSpace:
