@@ -23,7 +23,9 @@ from xnas.cli.reproduce import reproduce
 from xnas.cli.search import search
 from xnas.cli.show import show
 from xnas.cli.train import train
+from xnas.engine.distributed import speaks
 from xnas.errors import XnasError
+from xnas.runs.failures import failure
 
 app = App(
     name="xnas",
@@ -60,15 +62,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (CycloptsError, XnasError) as error:
         if debug:
             raise
-        sys.exit(_complain(error))
+        sys.exit(_complain(str(error)))
+    except (MemoryError, RuntimeError) as error:
+        told = failure(error)
+        if debug or told is None:
+            raise
+        sys.exit(_complain(told))
     except KeyboardInterrupt as stop:
-        print(f"xnas: {str(stop) or 'interrupted'}", file=sys.stderr)
+        if speaks():
+            print(f"xnas: {str(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
 
 
-def _complain(error: Exception) -> int:
-    print(f"xnas: {' '.join(str(error).split())}", file=sys.stderr)
+def _complain(message: str) -> int:
+    """One line, whatever the names in it: a terminal would obey some characters."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(message.split()))
+    who = "xnas" if speaks() else f"xnas (rank {os.environ['RANK']})"
+    print(f"{who}: {line}", file=sys.stderr)
     return 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,7 +108,7 @@ class _Reader:
         except DatasetError:
             raise
         except Exception as error:  # damaged pickles raise almost anything
-            raise self._damaged(path, str(error) or type(error).__name__) from error
+            raise self._damaged(path, str(error)[:200] or type(error).__name__) from error
         if not isinstance(content, dict):
             raise self._damaged(path, f"it holds a {type(content).__name__}, not a dict")
         return content
@@ -126,7 +127,9 @@ class _Bytes:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, shape, _, by_column, data = state
-        raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
+        raw = data.encode("latin1") if isinstance(data, str) else data
+        if not isinstance(raw, bytes):  # of a number, bytes() would make as many zeros
+            raise TypeError(f"data of an array are {brief(raw)}")
         self.array = np.frombuffer(raw, np.uint8).reshape(shape, order="F" if by_column else "C")
 
 
@@ -143,7 +146,7 @@ def _array(*_: object) -> _Bytes:
 
 def _dtype(kind: object, *_: object) -> _ByteType:
     if kind != "u1":
-        raise ValueError(f"an array of {kind!r} instead of bytes")
+        raise ValueError(f"an array of {brief(kind)} instead of bytes")
     return _ByteType()
 
 
@@ -163,6 +166,6 @@ class _CifarUnpickler(pickle.Unpickler):
             return self._known[module, name]
         except KeyError:
             raise DatasetError(
-                f"a CIFAR file asks for {module}.{name}, which no published one needs, and was not "
-                f"read any further; get the published files again"
+                f"a CIFAR file asks for {f'{module}.{name}'[:99]}, which no published one needs, and "
+                f"was not read any further; get the published files again"
             ) from None

@@ -1,7 +1,8 @@
 """One image file, from the disk to bytes of the wanted size and number of channels.
 
 Whatever Pillow stumbles over becomes one error that names the file. Images that would unpack to more
-pixels than Pillow holds safe are refused before they are unpacked.
+pixels than Pillow holds safe are refused before they are unpacked, and so are formats that Pillow hands
+to another program, such as PostScript, which is a language and not an image.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 GREY_MODES = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
+NOT_DECODED = frozenset({"EPS", "WMF", "BUFR", "GRIB", "HDF5", "MPEG"})
+"""Formats that Pillow opens and leaves to others: Ghostscript, Windows, or a plug-in that it lacks."""
 STEPS = {"P": "RGBA", "LAB": "RGB", "La": "LA"}
 """Modes that Pillow converts well only by way of another: a palette's transparency needs RGBA."""
 
@@ -53,10 +56,20 @@ def image_header(path: Path) -> tuple[Size, str]:
 
 @cache
 def image_endings() -> frozenset[str]:
-    """Endings, such as `.png`, of the formats that Pillow reads."""
+    """Endings, such as `.png`, of the formats that are read."""
     from PIL import Image  # noqa: PLC0415 - needed for image files alone
 
-    return frozenset(end for end, kind in Image.registered_extensions().items() if kind in Image.OPEN)
+    known = Image.registered_extensions()
+    return frozenset(end for end, kind in known.items() if kind in _formats())
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """Pillow's names of the formats that it decodes by itself."""
+    from PIL import Image  # noqa: PLC0415 - needed for image files alone
+
+    Image.init()
+    return tuple(kind for kind in Image.OPEN if kind not in NOT_DECODED)
 
 
 @contextmanager
@@ -67,7 +80,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as camera data that are damaged: pixels are not
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
+            with Image.open(path, formats=_formats()) as image:
                 yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         limit = f"{Image.MAX_IMAGE_PIXELS or 0:,}"

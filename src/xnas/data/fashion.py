@@ -29,6 +29,7 @@ CLASSES = (
     "Ankle boot",
 )
 BYTES = 8  # the code of IDX for unsigned bytes
+MOST_BYTES = 1 << 28  # of an array; the largest of Fashion-MNIST has 47 million
 
 
 def load_fashion_mnist(options: DataOptions) -> ImageData:
@@ -63,6 +64,8 @@ def read_idx(path: Path, dimensions: int) -> Tensor:
             count = 1
             for size in sizes:
                 count *= size
+            if count > MOST_BYTES:
+                raise _damaged(path, f"a shape of {sizes}")
             content = bytearray(file.read(count + 1))
     except (OSError, EOFError, zlib.error) as error:
         raise _damaged(path, str(error)) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
+from reprlib import repr as brief
 from tempfile import TemporaryDirectory
 from typing import Self
 
@@ -24,7 +26,19 @@ from xnas.data.wholeness import checksum
 from xnas.errors import DatasetError
 
 ENDINGS = (".tar", ".tar.gz", ".zip")
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, LZMAError, NotImplementedError)
+DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    LZMAError,
+    NotImplementedError,
+    ValueError,  # names that are no text, or numbers that are none
+    OverflowError,
+    RuntimeError,
+)
+PLAIN_TYPES = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE, tarfile.DIRTYPE)
+LONGEST_HEADER = 1 << 20  # bytes; tarfile reads headers, of names and the like, into memory
 
 
 def unpack(archive: Path, known: Known, data_folder: Path) -> Path:
@@ -106,7 +120,7 @@ def _extract(archive: Path, folder: Path) -> None:
             _extract_tar(archive, folder)
     except DAMAGE as error:
         lines = str(error).splitlines()  # tarfile tells each of its attempts in a line of its own
-        why = lines[0].rstrip(": ") if lines else type(error).__name__
+        why = lines[0][:200].rstrip(": ") if lines else type(error).__name__
         raise DatasetError(
             f"{archive} is truncated, damaged or no archive ({why}); nothing was unpacked: get it again"
         ) from error
@@ -123,11 +137,15 @@ class _StrictHeader(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         """A header of 512 bytes; its absence is damage, and zeros are the end."""
         try:
-            return super().frombuf(buf, encoding, errors)
+            header = super().frombuf(buf, encoding, errors)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"no end mark: {error}") from error
+        most = sys.maxsize if header.type in PLAIN_TYPES else LONGEST_HEADER
+        if not 0 <= header.size <= most:  # a negative size would lead tarfile round in a circle
+            raise tarfile.ReadError(f"an entry of {header.size:,} bytes")
+        return header
 
 
 def _extract_tar(archive: Path, folder: Path) -> None:
@@ -171,7 +189,8 @@ def _require_room(archive: Path, room: int) -> None:
 
 def _unwanted(archive: Path, name: str, what: str) -> DatasetError:
     return DatasetError(
-        f"{archive} holds {name!r}, {what}, which no dataset needs; nothing was unpacked: get it again"
+        f"{archive} holds {brief(name)}, {what}, which no dataset needs; nothing was unpacked: get it "
+        "again"
     )
 
 

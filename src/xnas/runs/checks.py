@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from reprlib import repr as brief
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
 
 PATHS = ("out", "data_dir", "truth")
+MOST = {"cells": 1000, "channels": 1 << 16, "image_size": 4096, "batch_size": 1 << 20}
+"""Settings beyond which nothing can be meant but a mistake, or to fill the memory."""
 
 
 def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of settings
@@ -21,7 +24,11 @@ def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
         kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         if not any(_is_of(value, kind) for kind in kinds):
             told = " or ".join(_name_of(kind) for kind in kinds)
-            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {value!r}")
+            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {brief(value)}")
+        if name in MOST and value is not None and value > MOST[name]:
+            raise ConfigError(
+                f"{name.replace('_', '-')} must be at most {MOST[name]:,}, got {brief(value)}"
+            )
 
 
 def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation

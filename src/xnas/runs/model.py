@@ -9,6 +9,8 @@ may add some; settings of the network that it does not know are not, because the
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
@@ -20,6 +22,7 @@ import torch
 from torch import Tensor
 
 from xnas.data import Images
+from xnas.data.images import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, XnasError
 from xnas.files import whole_file
@@ -46,6 +49,20 @@ NETWORK_ARGUMENTS = {
 TRAINING_ONLY = "auxiliary_tower."
 COMPILED = "_orig_mod."
 """What `torch.compile` puts into the names of the tensors of what it wraps."""
+DAMAGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What values of the wrong kind raise."""
+MOST_CARD_BYTES = 1 << 26  # of model.json; names of 20,000 classes take a million
+MOST_HEADER_BYTES = 100_000_000  # of model.safetensors, before the numbers, as its format says
+MOST_CELLS = 1000  # of a network that a card describes; published ones have 20
+MOST_CHANNELS = 1 << 20  # of any kind, classes among them
+SIZES = {
+    "cells": MOST_CELLS,
+    "channels": MOST_CHANNELS,
+    "stem_channels": MOST_CHANNELS,
+    "in_chans": MOST_CHANNELS,
+    "num_classes": MOST_CHANNELS,
+}
+LONGEST_SIDE = 4096  # of images that a network is given, in pixels
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +110,9 @@ class ModelCard:
         ):
             if length != wanted:
                 raise ConfigError(f"{name} of a model has {length} entries, its network needs {wanted}")
-        if not all(deviation > 0 for deviation in self.std):
+        if not all(map(math.isfinite, self.mean)):
+            raise ConfigError(f"mean of a model must be finite, got {self.mean}; give that of its data")
+        if not all(0 < deviation < math.inf for deviation in self.std):
             raise ConfigError(f"std of a model must be positive, got {self.std}; give that of its data")
         require_resize(self.resize)
         if self.centre is not None and not all(
@@ -190,14 +209,15 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu") -> tuple[
     folder = Path(folder)
     card, digest = read_card(folder)
     path = folder / WEIGHTS_FILE
-    weights = _read_weights(path, digest)
     try:
-        model = _network(card)
-    except XnasError as error:
-        raise ConfigError(f"{folder / CARD_FILE} does not describe a network: {error}") from error
-    fault = _difference(weights, model.state_dict())
+        described = _described(card)
+    except (XnasError, RuntimeError, OverflowError) as error:  # torch cannot count that far
+        raise ConfigError(f"{folder / CARD_FILE} does not describe a network: {_told(error)}") from error
+    weights = _read_weights(path, digest, sum(t.nbytes for t in described.values()))
+    fault = _difference(weights, described)
     if fault:
         raise ConfigError(f"{path} does not fit {CARD_FILE}: {fault}; get both files of one training")
+    model = _network(card)  # not before it is known to be as large as its file
     model.load_state_dict(weights)
     return model.to(device).eval(), card
 
@@ -235,8 +255,8 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
         card = _card({name: saved[name] for name in known if name in saved})
     except XnasError as error:
         raise ConfigError(f"{path} cannot be used: {error}") from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{path} is damaged ({error}); get it again, or train again") from error
+    except DAMAGE as error:
+        raise ConfigError(f"{path} is damaged ({_told(error)}); get it again, or train again") from error
     digest = saved.get("weights_digest")
     return replace(card, unknown_fields=extra), digest if isinstance(digest, str) else None
 
@@ -250,14 +270,19 @@ def _card(saved: dict[str, Any]) -> ModelCard:
             f"its network has the setting {brief(new[0])}, which this xnas does not know; install a "
             "newer one"
         )
+    for name, most in SIZES.items():
+        if isinstance(network.get(name), int) and network[name] > most:
+            raise ConfigError(f"its network has {name} {network[name]:.4g}; at most {most:,} are read")
     classes = tuple(saved["classes"])
-    if not all(isinstance(name, str) for name in classes):
+    if not all(isinstance(name, str) and is_plain_text(name) for name in classes):
         raise TypeError(f"classes are {brief(classes)}")
-    height, width = saved["size"]
+    for name in ("trained_on", "recipe", "resize"):
+        if not isinstance(saved.get(name, ""), str):
+            raise TypeError(f"{name} is {brief(saved[name])}")
     plain = {
         "classes": classes,
-        "size": (int(height), int(width)),
-        "centre": _size(saved.get("centre")),
+        "size": _size(saved["size"]),
+        "centre": None if saved.get("centre") is None else _size(saved["centre"]),
         "mean": tuple(float(value) for value in saved["mean"]),
         "std": tuple(float(value) for value in saved["std"]),
         "genotype": Genotype.from_json(json.dumps(saved["genotype"])),
@@ -266,17 +291,25 @@ def _card(saved: dict[str, Any]) -> ModelCard:
     return ModelCard(**{**saved, **plain})
 
 
-def _size(saved: Any) -> tuple[int, int] | None:  # noqa: ANN401 - of a file
-    if saved is None:
-        return None
+def _size(saved: Any) -> tuple[int, int]:  # noqa: ANN401 - of a file
     height, width = saved
-    return int(height), int(width)
+    if not all(type(side) is int and 0 < side <= LONGEST_SIDE for side in (height, width)):
+        raise ConfigError(f"a size is {brief(saved)}; sides are whole numbers from 1 to {LONGEST_SIDE}")
+    return height, width
+
+
+def _told(error: Exception) -> str:
+    """What an error says, or the beginning of it, in one line: it may quote the file."""
+    words = " ".join(str(error).split())
+    return f"{words[:200]}..." if len(words) > 200 else words or type(error).__name__
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
     path = folder / CARD_FILE
     try:
-        saved = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(MOST_CARD_BYTES + 1)
+        saved = json.loads(content) if len(content) <= MOST_CARD_BYTES else f"{len(content):,} bytes"
     except FileNotFoundError:
         what = "no such folder" if not folder.exists() else f"{CARD_FILE} is not there"
         raise ConfigError(
@@ -288,23 +321,32 @@ def _read_json(folder: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{path} is damaged: it is not JSON ({error}); get it again, or train again"
+            f"{path} is damaged: it is not JSON ({_told(error)}); get it again, or train again"
         ) from error
     if not isinstance(saved, dict):
         raise ConfigError(f"{path} is damaged: it holds {brief(saved)}; get it again, or train again")
     return saved
 
 
-def _read_weights(path: Path, digest: str | None) -> dict[str, Tensor]:
+def _read_weights(path: Path, digest: str | None, size: int) -> dict[str, Tensor]:
+    """Tensors of a file, which may hold `size` bytes of numbers and their names."""
     from safetensors import SafetensorError  # noqa: PLC0415 - needed for files alone
     from safetensors.torch import load  # noqa: PLC0415
 
+    most = size + MOST_HEADER_BYTES
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            content = b"" if length > most else file.read(length)
     except OSError as error:
         raise ConfigError(
             f"cannot read the weights {path}: {error.strerror}; get the file again, or train again"
         ) from error
+    if not content:
+        raise ConfigError(
+            f"{path} is damaged: it is empty, or far larger than the network that {CARD_FILE} "
+            "describes; get both files of one training"
+        )
     if digest is not None and _digest(content) != digest:
         raise ConfigError(
             f"{path} is damaged, or not the file that {CARD_FILE} was written with; get both files of "
@@ -312,8 +354,8 @@ def _read_weights(path: Path, digest: str | None) -> dict[str, Tensor]:
         )
     try:
         weights: dict[str, Tensor] = load(content)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise ConfigError(f"{path} is damaged ({error}); get it again, or train again") from error
+    except (SafetensorError, RuntimeError, TypeError, ValueError, LookupError) as error:
+        raise ConfigError(f"{path} is damaged ({_told(error)}); get it again, or train again") from error
     return weights
 
 
@@ -330,11 +372,15 @@ def _plain_weights(model: Network) -> dict[str, Tensor]:
 
 
 def _require_same_network(weights: Mapping[str, Tensor], card: ModelCard) -> None:
-    with torch.device("meta"):
-        described = _network(card).state_dict()
-    fault = _difference(weights, described)
+    fault = _difference(weights, _described(card))
     if fault:
         raise ConfigError(f"the card does not describe the network: {fault}; use model_card")
+
+
+def _described(card: ModelCard) -> dict[str, Tensor]:
+    """The tensors of a card's network without their numbers."""
+    with torch.device("meta"):
+        return _network(card).state_dict()
 
 
 def _network(card: ModelCard) -> Network:

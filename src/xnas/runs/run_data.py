@@ -85,6 +85,6 @@ def _saved(run: Path) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         saved = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {path}: {error}; it may be damaged: give DATA") from error
     return saved if isinstance(saved, dict) else {}

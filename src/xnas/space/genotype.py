@@ -34,6 +34,8 @@ __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 FORMAT, VERSION = "xnas-genotype", 1
 HEADER = ("format", "version", "space")
 MOST_DIGITS = 9  # of a number in a genotype; Python refuses to read integers of thousands of digits
+MOST_BYTES = 1 << 20  # of a file; published cells have some 1,000
+MOST_NODES = 100  # of a cell; published ones have 3 to 5, and a network grows with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,19 @@ class Genotype:
     def load(cls, path: Path | str) -> Genotype:
         """Read a file that `save` wrote."""
         try:
-            text = Path(path).read_bytes().decode()
+            with Path(path).open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            text = content.decode()
         except OSError as error:
             raise GenotypeError(
                 f"cannot read the genotype {path}: {error.strerror}; give a JSON file"
             ) from error
         except ValueError as error:  # bytes that are no text, or a path that is none
             raise GenotypeError(f"{path} is not a genotype: {error}; give a JSON file") from error
+        if len(content) > MOST_BYTES:
+            raise GenotypeError(
+                f"{path} is not a genotype: it has more than {MOST_BYTES:,} bytes; give a JSON file"
+            )
         try:
             return cls.from_json(text)
         except GenotypeError as error:
@@ -171,6 +179,10 @@ def cell_depth(genotype: Genotype) -> float:
 
 def _require_graph(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
     """Raise unless edges and output only use states that exist where they are used."""
+    if len(cell.nodes) > MOST_NODES:
+        raise GenotypeError(
+            f"the {kind} cell has {len(cell.nodes):,} nodes; a cell has at most {MOST_NODES}"
+        )
     states = space.inputs + len(cell.nodes)
     for node, edges in enumerate(cell.nodes, start=space.inputs):
         for edge in edges:
@@ -193,7 +205,7 @@ def _require_graph(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
         raise GenotypeError(f"concat of the {kind} cell is empty; the output must join some nodes")
     if len(set(cell.concat)) < len(cell.concat):
         raise GenotypeError(
-            f"concat of the {kind} cell is {list(cell.concat)}; every state may stand there once"
+            f"concat of the {kind} cell is {brief(list(cell.concat))}; every state may stand there once"
         )
 
 
