@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: search reproduce test test-slow test-gpu format clean
+.PHONY: search reproduce test test-slow test-gpu soak format clean
 
 search: export OMP_NUM_THREADS = 1
 search: $(READY)
@@ -16,7 +16,7 @@ reproduce: $(READY)
 
 # Tests run in as many processes as there are cores, a file in one of them, each with one thread: small tensors
 # are slower with more, and far slower when threads of several processes wait for each other.
-test test-slow test-gpu: export OMP_NUM_THREADS = 1
+test test-slow test-gpu soak: export OMP_NUM_THREADS = 1
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -29,6 +29,10 @@ test-slow: $(READY)
 
 test-gpu: $(READY)
 	$(BIN)/pytest -m gpu
+
+# Kills runs hundreds of times, resumes and compares them; took 23 minutes on two busy cores.
+soak: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m soak --document docs/reliability.md
 
 format: $(READY)
 	$(BIN)/ruff format .

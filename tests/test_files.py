@@ -1,6 +1,10 @@
+import errno
+import os
+import stat
+
 import pytest
 
-from xnas.files import whole_file
+from xnas.files import sweep, whole_file
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -26,3 +30,23 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
         fail()
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
+    kept = {"file", ".file.part", ".hidden"}
+    for name in (*kept, ".file.123.part", ".a.json.7.part"):
+        (tmp_path / name).touch()
+    sweep(tmp_path)
+    sweep(tmp_path / "nowhere")
+    assert {p.name for p in tmp_path.iterdir()} == kept
+
+
+def test_a_file_system_that_cannot_flush_folders_is_no_fault(tmp_path, monkeypatch):
+    def refuse(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"

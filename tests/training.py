@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import load_file
 from searching import stripes
 
+from xnas.engine import load_checkpoint
+from xnas.runs.run_folder import RunFolder
 from xnas.runs.train import Silence
 from xnas.runs.train_config import TrainConfig
 
@@ -52,8 +54,9 @@ def read(path):
     return json.loads(path.read_text(encoding="utf8"))
 
 
-def checkpoint(out, name="last"):
-    return torch.load(Path(out) / "checkpoints" / f"{name}.pt", weights_only=True)
+def checkpoint(out):
+    """The newest."""
+    return load_checkpoint(RunFolder(Path(out), None).checkpoints.files()[0], torch.device("cpu"))
 
 
 def same(one, other):

@@ -8,6 +8,7 @@ command line prints that line and exits with status 2.
     │   └── UnknownNameError (a KeyError)  a name that a registry does not hold
     ├── DatasetError                       images that are not there, cannot be read or cannot be split
     ├── GenotypeError (a ValueError)       a genotype that cannot be read, written or built
+    ├── RankError                          processes of one run that lost each other, or differ
     └── RoundError (a ValueError)          a round that Algorithm 1 cannot play
 """
 
@@ -38,3 +39,7 @@ class GenotypeError(XnasError, ValueError):
 
 class RoundError(XnasError, ValueError):
     """A round that cannot be played: rewards that are not finite, or a horizon that has passed."""
+
+
+class RankError(XnasError):
+    """Processes of one run that lost each other, or no longer hold the same."""

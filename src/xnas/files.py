@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+SCRATCH = ".*.[0-9]*.part"
+"""Names of files that `whole_file` has not finished; a process that was killed leaves its own behind."""
 
 
 @contextmanager
@@ -14,7 +18,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which takes the place of `path` when the block ends without an error.
 
     It is made beside `path`, flushed to the disk and renamed: a reader finds the old content or the new,
-    never half of it, and an error leaves nothing behind.
+    never half of it, and an error leaves nothing behind. The folder is flushed, too, so that the new
+    content outlives a loss of power.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -23,7 +28,26 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)
+        _flush_folder(path.parent)
     except BaseException:
         with suppress(OSError, ValueError):  # a ValueError is a path that is none
             scratch.unlink()
         raise
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left half-written; nobody else may be writing there."""
+    for scratch in folder.glob(SCRATCH):
+        with suppress(OSError):  # it is in nobody's way
+            scratch.unlink()
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # file systems that cannot flush a folder
+            raise
+    finally:
+        os.close(handle)

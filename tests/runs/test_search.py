@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 from searching import stripes, tiny
+from training import checkpoint
 
 from xnas import ConfigError, Genotype, resume_search, search
-from xnas.engine import save_checkpoint
+from xnas.engine import Checkpoints
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
@@ -118,10 +119,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
     assert parts.genotype == whole.genotype
     assert parts.ledgers == whole.ledgers
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
-    saved = [
-        torch.load(tmp_path / name / "checkpoints" / "last.pt", weights_only=True)
-        for name in ("whole", "parts")
-    ]
+    saved = [checkpoint(tmp_path / name) for name in ("whole", "parts")]
     for name, value in saved[0]["supernet"].items():
         assert torch.equal(value, saved[1]["supernet"][name]), name
 
@@ -177,10 +175,6 @@ def test_a_folder_is_held_by_one_process_at_a_time(finished):
         ),
         (lambda p: _edit(p, lambda c: c.update(version=9)), "not a run folder that this version"),
         (lambda p: _edit(p, lambda c: c.update(kind="training")), "holds a training, not a search"),
-        (
-            lambda p: (p / "metrics.jsonl").write_text(""),
-            "is shorter than when its checkpoint was written",
-        ),
         (lambda p: _damage(p, "tally"), "the checkpoint does not fit this search"),
     ],
 )
@@ -208,25 +202,123 @@ def _edit(folder, change):
 
 
 def _damage(folder, key):
-    path = folder / "checkpoints" / "last.pt"
-    state = torch.load(path, weights_only=True)
+    state = checkpoint(folder)
     del state[key]
-    torch.save(state, path)
+    Checkpoints(folder / "checkpoints").save(state)
 
 
-def test_a_disk_that_is_full_is_told_and_the_old_checkpoint_stays(tmp_path, monkeypatch):
-    path = tmp_path / "last.pt"
-    save_checkpoint(path, {"a": 1})
-    before = path.read_bytes()
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_leads_to_the_same_end(tmp_path, finished):
+    out, result, _ = finished
+    path, display = tmp_path / "run", Listening()
+    with pytest.raises(Interrupted):
+        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=12))
+    newest = Checkpoints(path / "checkpoints").files()[0]
+    newest.write_bytes(newest.read_bytes()[:-1])
+    (path / "metrics.jsonl").write_text('{"torn', encoding="utf8")
+    assert resume_search(path, data=stripes(), display=display).ledgers == result.ledgers
+    assert metrics(path) == metrics(out)
+    assert any(
+        "is damaged" in line and "going on from the one before" in line for line in display.warnings
+    )
+    assert any("is restored from there" in line for line in display.warnings)
+    assert "going on after round 10" in display.lines
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("torch.save", full)
-    with pytest.raises(ConfigError, match=r"cannot write the checkpoint .*No space left.*; make room"):
-        save_checkpoint(path, {"a": 2})
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["last.pt"]
+def test_checkpoints_are_taken_inside_an_epoch_when_the_last_is_old(tmp_path):
+    path = tmp_path / "run"
+    rounds = []
+
+    class Looking(Silence):
+        def after_round(self, search):
+            kept = Checkpoints(path / "checkpoints").files()
+            rounds.append((search.rounds, int(kept[0].name[:6]) if kept else 0))
+
+    search(tiny(out=path, epochs=2, checkpoint_minutes=0.0), stripes(), display=Looking())
+    # One a round before; none after the last round of an epoch but that of the epoch itself.
+    assert rounds == [(n, n - 1) for n in range(1, 11)]
+
+
+def test_a_damaged_genotype_is_written_again_and_a_whole_one_never(tmp_path, finished):
+    out, result, _ = finished
+    copy, display = tmp_path / "copy", Listening()
+    shutil.copytree(out, copy)
+    (copy / "genotype.json").write_text(result.genotype[:100], encoding="utf8")
+    assert resume_search(copy, data=stripes(), display=display).genotype == result.genotype
+    assert (copy / "genotype.json").read_bytes() == (out / "genotype.json").read_bytes()
+    assert any("the end of the search is written again" in line for line in display.warnings)
+    newer = result.genotype.replace('"version": 1', '"version": 9')
+    (copy / "genotype.json").write_text(newer, encoding="utf8")
+    with pytest.raises(ConfigError, match="is finished"):
+        resume_search(copy, data=stripes())
+
+
+def test_warnings_are_told_once_a_run_however_often_it_is_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["xnas.engine.outlook"], "SKIPS_TAKE_OVER", -1.0)
+    path, told = tmp_path / "run", []
+    for stop in (5, 7, None):
+        display = Listening(stop_after=stop)
+        if stop == 5:
+            with pytest.raises(Interrupted):
+                search(tiny(out=path), stripes(), display=display)
+        elif stop:
+            with pytest.raises(Interrupted):
+                resume_search(path, data=stripes(), display=display)
+        else:
+            resume_search(path, data=stripes(), display=display)
+        told += display.warnings
+    assert len(told) == len(set(told)) >= 2
+
+
+def test_a_folder_of_the_first_version_is_resumed(tmp_path, finished):
+    """One checkpoint, last.pt, without a digest, that remembers the length of the metrics alone."""
+    out, result, _ = finished
+    path = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=7))
+    state = checkpoint(path) | {"version": 1}
+    state["metrics_length"] = len(state.pop("metrics"))
+    shutil.rmtree(path / "checkpoints")
+    (path / "checkpoints").mkdir()
+    torch.save(state, path / "checkpoints" / "last.pt")
+    assert resume_search(path, data=stripes()).ledgers == result.ledgers
+    assert metrics(path) == metrics(out)
+
+
+def test_a_folder_that_somebody_else_began_meanwhile_is_left_alone(tmp_path):
+    mine, theirs = (RunFolder.create(tmp_path / "run", None) for _ in range(2))
+    with theirs.locked(new=True):
+        theirs.write_json("config.json", {})
+    with pytest.raises(ConfigError, match="is not empty"), mine.locked(new=True):
+        pass
+
+
+def test_a_run_that_was_killed_before_it_began_is_begun_again(tmp_path):
+    (tmp_path / ".config.json.123.part").write_text("{", encoding="utf8")
+    with pytest.raises(ConfigError, match="a run that was killed before it wrote it is begun again"):
+        resume_search(tmp_path)
+    search(tiny(out=tmp_path, epochs=1), stripes())
+    assert not (tmp_path / ".config.json.123.part").exists()
+
+
+def test_workers_do_not_hold_the_folder_of_a_run_that_was_killed(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", None)
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from xnas.runs.run_folder import RunFolder\n"
+        "with RunFolder(Path(sys.argv[1]), None).locked():\n"
+        "    worker = os.fork()\n"
+        "    if not worker: os.close(1), os.close(2), signal.pause()\n"
+        "    print(worker, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", killed, str(folder.path)], capture_output=True, text=True, check=False
+    )
+    try:
+        assert done.returncode == -signal.SIGKILL
+        with folder.locked():
+            pass
+    finally:
+        os.kill(int(done.stdout), signal.SIGKILL)
 
 
 def _fields(config, **changes):

@@ -14,6 +14,7 @@ from training import Listening, checkpoint, metrics, pictures, read, same, same_
 import xnas
 from xnas import ConfigError, DatasetError, RoundError
 from xnas.data import held_out, stream_seed
+from xnas.engine import Checkpoints
 from xnas.engine.evaluate import evaluate
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 from xnas.runs.interrupt import Interrupted
@@ -120,7 +121,7 @@ def test_best_are_the_weights_that_did_best_on_the_images_held_back(tmp_path):
     out = tmp_path / "run"
     train(tiny(out=out, validation=0.3, learning_rate=0.2), data)
     answers = [line["valid_accuracy"] for line in metrics(out)]
-    assert checkpoint(out, "best")["epoch"] == 1 + answers.index(max(answers))
+    assert checkpoint(out)["best"]["epoch"] == 1 + answers.index(max(answers))
     model, card = load_model(out / "best")
     _, held = held_out(data.labels, share=0.3, seed=stream_seed(0, "validation"))
     batches = plain_batches(
@@ -273,8 +274,14 @@ def _edit(folder, change):
 
 
 def _damage(folder, change):
-    state = checkpoint(folder)
-    torch.save(change(state), folder / "checkpoints" / "last.pt")
+    state = change(checkpoint(folder))
+    shutil.rmtree(folder / "checkpoints")
+    Checkpoints(folder / "checkpoints").save(state)
+
+
+def _overwrite(folder, content):
+    for path in (folder / "checkpoints").iterdir():
+        path.write_bytes(content)
 
 
 def _without(key):
@@ -289,11 +296,14 @@ def _without(key):
         (lambda p: _edit(p, lambda c: c.update(kind="search")), "holds a search, not a train"),
         (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
-        (lambda p: (p / "metrics.jsonl").write_text(""), "is shorter than when its checkpoint"),
-        (lambda p: (p / "checkpoints" / "last.pt").write_bytes(b"x"), "cannot read the checkpoint"),
+        (
+            lambda p: _overwrite(p, b"x"),
+            r"is damaged \(its 1 bytes .*, and there is no other one before",
+        ),
+        (_without("best"), r"the checkpoint does not fit this training \(KeyError\)"),
         (_without("tally"), r"the checkpoint does not fit this training \(KeyError\)"),
-        (_without("metrics_length"), r"the checkpoint does not fit this training \(KeyError\)"),
-        (_without("format"), "the checkpoint is None of version 1, this xnas reads xnas-train-check"),
+        (_without("metrics"), "the checkpoint remembers no metrics; it is damaged"),
+        (_without("format"), "the checkpoint is None of version 2, this xnas reads xnas-train-check"),
         (lambda p: _damage(p, lambda s: s | {"version": 9}), "of version 9, this xnas reads"),
         (lambda p: _damage(p, lambda s: s | {"model": {}}), r"does not fit this training \(RuntimeErr"),
         (lambda p: _damage(p, lambda _: [1]), "the checkpoint holds no training; delete it"),
@@ -306,6 +316,68 @@ def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped):
     with pytest.raises(ConfigError, match=words) as caught:
         resume_training(copy, data=pictures())
     assert "\n" not in str(caught.value)
+
+
+def test_damaged_checkpoints_and_metrics_are_told_and_lead_to_the_same_end(tmp_path, finished):
+    whole, _, _ = finished
+    out, display = tmp_path / "run", Listening()
+    display.warn = display.lines.append
+    with pytest.raises(Interrupted):
+        train(tiny(out=out, **EVERYTHING), pictures(), display=Listening(stop_after=10))
+    Checkpoints(out / "checkpoints").files()[0].write_bytes(b"x")
+    (out / "metrics.jsonl").unlink()
+    resume_training(out, data=pictures(), display=display)
+    same_runs(whole, out)
+    assert "going on after step 8" in display.lines
+    assert any("is damaged" in line and "the one before it" in line for line in display.lines)
+    assert any("is restored from there" in line for line in display.lines)
+
+
+def test_a_damaged_model_is_written_again(tmp_path, finished):
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    content = bytearray((out / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (out / "model.safetensors").write_bytes(content)
+    resume_training(out, data=pictures())
+    same_runs(whole, out)
+
+
+def test_a_folder_of_the_first_version_is_resumed(tmp_path, finished):
+    """One checkpoint, last.pt, without a digest; the best weights beside it."""
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        train(tiny(out=out, **EVERYTHING), pictures(), display=Listening(stop_after=10))
+    state = checkpoint(out) | {"version": 1}
+    best, state["metrics_length"] = state.pop("best"), len(state.pop("metrics"))
+    shutil.rmtree(out / "checkpoints")
+    (out / "checkpoints").mkdir()
+    torch.save(state, out / "checkpoints" / "last.pt")
+    torch.save(best, out / "checkpoints" / "best.pt")
+    shutil.copytree(out, tmp_path / "short")
+    resume_training(out, data=pictures())
+    same_runs(whole, out)
+    (tmp_path / "short" / "metrics.jsonl").write_text("", encoding="utf8")
+    with pytest.raises(ConfigError, match="is shorter than when its checkpoint was written; restore it"):
+        resume_training(tmp_path / "short", data=pictures())
+
+
+def test_a_training_that_was_killed_before_it_began_is_begun_again(tmp_path, finished):
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    out.mkdir()
+    for name in ("recipe.json", "genotype.json"):
+        shutil.copy(whole / name, out)
+    train(tiny(out=out, **EVERYTHING), pictures())
+    same_runs(whole, out)
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("recipe.json", "genotype.json"):  # somebody's, not of a training
+        (other / name).write_text("{}", encoding="utf8")
+        with pytest.raises(ConfigError, match="is not empty"):
+            train(tiny(out=other), pictures())
 
 
 def test_finished_and_foreign_folders_are_left_alone(tmp_path, finished, stopped):
@@ -331,7 +403,7 @@ def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_stays(tmp_p
     """Also where Ctrl-C comes right after: what is broken is not saved."""
     out = tmp_path / "run"
     spoiler = Listening(spoil_after=7, stop_after=stop)
-    words = r"in epoch 2; use a smaller learning rate.*; what was good before it is kept in .*last\.pt$"
+    words = r"in epoch 2; use a smaller learning rate.*; what was good before it is kept in .*\.pt$"
     with pytest.raises(RoundError, match=words):
         train(tiny(out=out), pictures(), display=spoiler)
     state = checkpoint(out)

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from xnas.cli.display import SearchDisplay
 from xnas.cli.show import show_genotype
+from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError
 from xnas.records import SearchResult
 from xnas.runs import search as job
@@ -37,7 +38,8 @@ def search(
     resume
         Go on with the search in this run folder; its own settings hold.
     """
-    with SearchDisplay(quiet=config.quiet) as display:
+    quiet = config.quiet or not speaks()
+    with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
             if replace(config, quiet=False) != DEFAULTS:
                 raise ConfigError("--resume goes on with the settings of the run; leave the others out")
@@ -45,7 +47,7 @@ def search(
             data = RunFolder.open(resume).data or "DATA"
         else:
             result = job.search(config, data, display=display)
-    if not config.quiet:
+    if not quiet:
         print(farewell(result, data))
 
 

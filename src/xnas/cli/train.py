@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.cli.display import TrainingDisplay
+from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError
 from xnas.runs import train as job
 from xnas.runs.train import TrainResult
@@ -38,7 +39,8 @@ def train(
     resume
         Go on with the training in this run folder; its own settings hold.
     """
-    with TrainingDisplay(quiet=options.quiet) as display:
+    quiet = options.quiet or not speaks()
+    with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
             if cell is not None or replace(options, quiet=False) != DEFAULTS:
                 raise ConfigError("--resume goes on with the settings of the run; leave the others out")
@@ -47,7 +49,7 @@ def train(
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
             result = job.train(TrainConfig(**asdict(options), cell=cell), data, display=display)
-    if not options.quiet:
+    if not quiet:
         print(farewell(result))
 
 

@@ -36,6 +36,8 @@ class BatchSource:
     `size` is the height and width of a batch where they are not those of `images`: `augment` brings
     images to it, and evaluation sees their middle. With `balance` an epoch's order holds every class
     equally often: images of rare classes come again, and some of frequent ones wait for another epoch.
+    `part` (which, of how many) is for several processes that share batches: each fills its buffers with
+    its own part of the same batch, augmented as it would be by one process, which draws for all of it.
 
     In a CUDA graph, register `generator` with the graph; `order`, `position` and the generator keep
     their places from epoch to epoch as long as the number of rounds stays.
@@ -59,11 +61,13 @@ class BatchSource:
         finish: Augmentation | None = None,
         balance: bool = False,
         size: Size | None = None,
+        part: tuple[int, int] = (0, 1),
     ) -> None:
         if batch_size < 1 or len(indices) == 0:
             raise ConfigError(
                 f"a batch and the {name} half need at least 1 image, got {batch_size} and {len(indices)}"
             )
+        self.rows = rows_of(part, batch_size)
         device = images.device
         self.images, self.labels = images, labels.to(device)
         self.indices = indices.to(device)
@@ -86,8 +90,8 @@ class BatchSource:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a batch: images, channels, height and width."""
-        return self.batch_size, self.images.shape[1], *self.size
+        """Of a batch, or this process's part of it: images, channels, height and width."""
+        return self.rows.stop - self.rows.start, self.images.shape[1], *self.size
 
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of an epoch of `rounds` batches and go to its start.
@@ -112,7 +116,7 @@ class BatchSource:
         """Room for one batch: float32 images and int64 labels, on the device."""
         device = self.images.device
         images = torch.empty(self.shape, device=device)
-        return images, torch.empty(self.batch_size, dtype=torch.int64, device=device)
+        return images, torch.empty(len(images), dtype=torch.int64, device=device)
 
     def fill(self, images_out: Tensor, labels_out: Tensor) -> None:
         """Write the next batch into the buffers and move on by one round, without a host read."""
@@ -131,9 +135,13 @@ class BatchSource:
         images = self.images.index_select(0, indices)
         if self.augment is not None:
             images = self.augment(images, self.generator)
+        if self.finish is None:
+            images = images[self.rows]
         images = standardize(centre_crop(images, self.size), self.mean, self.std)
-        images_out.copy_(images if self.finish is None else self.finish(images, self.generator))
-        labels_out.copy_(self.labels.index_select(0, indices))
+        if self.finish is not None:
+            images = self.finish(images, self.generator)[self.rows]
+        images_out.copy_(images)
+        labels_out.copy_(self.labels.index_select(0, indices[self.rows]))
         self.position.add_(1)
         self._asked += 1
 
@@ -196,6 +204,18 @@ class BatchSource:
             drawn = torch.cat([torch.randperm(self.examples, generator=generator) for _ in range(times)])
         order = self.indices.index_select(0, drawn[:wanted].to(self.indices.device))
         return order.view(rounds, self.batch_size)
+
+
+def rows_of(part: tuple[int, int], batch_size: int) -> slice:
+    """The images of a batch that one of several processes computes with; all parts are equal."""
+    which, parts = part
+    if parts < 1 or not 0 <= which < parts or batch_size % parts:
+        raise ConfigError(
+            f"part {which} of a batch of {batch_size} in {parts} parts is none; parts must be equal "
+            "and are counted from 0"
+        )
+    share = batch_size // parts
+    return slice(which * share, (which + 1) * share)
 
 
 def _require_batch(batch_size: int, examples: int, name: str) -> None:

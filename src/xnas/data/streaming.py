@@ -21,7 +21,7 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from xnas.data.augment import Augmentation, standardize
-from xnas.data.batches import BatchSource
+from xnas.data.batches import BatchSource, rows_of
 from xnas.data.image_files import ImageFiles
 from xnas.data.sizes import Size, centre_crop
 from xnas.data.splits import stream
@@ -44,7 +44,7 @@ class StreamSource:
     What stands in both signatures means the same; `labels` are a whole dataset's too. `workers`
     processes decode, each `prefetch` batches ahead; with 0 workers this process does. For a CUDA
     `device` batches are pinned, so that copying them waits for nothing. They come from the host, so
-    `fill` cannot be part of a CUDA graph.
+    `fill` cannot be part of a CUDA graph. Of several processes each decodes its own `part` alone.
 
     A file that is no image is a DatasetError; with `skip_bad_images` the next image in the epoch's order
     takes its place, always alike. `close` ends the workers, as do the end of the program and errors; the
@@ -72,6 +72,7 @@ class StreamSource:
         workers: int | None = None,
         prefetch: int = 2,
         skip_bad_images: bool = False,
+        part: tuple[int, int] = (0, 1),
     ) -> None:
         workers = default_workers() if workers is None else workers
         if workers < 0 or prefetch < 1:
@@ -86,7 +87,7 @@ class StreamSource:
             prefetch=prefetch,
             pinned=torch.device(device).type == "cuda",
         )
-        self._swap = _Swap(self._reader, augment)
+        self._swap = _Swap(self._reader, augment, rows_of(part, batch_size))
         self._plan = BatchSource(
             torch.zeros(1, dtype=torch.uint8, device=device).expand(len(images), *images.shape),
             labels,
@@ -100,6 +101,7 @@ class StreamSource:
             finish=finish,
             balance=balance,
             size=size,
+            part=part,
         )
         weakref.finalize(self, self._reader.close)  # before the interpreter takes modules apart
 
@@ -136,7 +138,7 @@ class StreamSource:
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of an epoch of `rounds` batches and begin to decode it."""
         self._plan.begin_epoch(epoch, rounds)
-        self._reader.begin(_with_spares(self._plan.order), position=0)
+        self._reader.begin(_with_spares(self._plan.order, self._plan.rows), position=0)
 
     def buffers(self) -> tuple[Tensor, Tensor]:
         """Room for one batch: float32 images and int64 labels, on the device."""
@@ -185,7 +187,8 @@ class StreamSource:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue where a source with the same settings stood, bit for bit, in memory or in files."""
         self._plan.load_state_dict(state)
-        self._reader.begin(_with_spares(self._plan.order), position=int(self._plan.position))
+        requests = _with_spares(self._plan.order, self._plan.rows)
+        self._reader.begin(requests, position=int(self._plan.position))
 
     def close(self) -> None:
         """End the worker processes; the next `fill` starts new ones."""
@@ -343,13 +346,17 @@ class _Reader:
 class _Swap:
     """The first step of augmentation: decoded images in place of the stand-in's."""
 
-    def __init__(self, reader: _Reader, augment: Augmentation | None) -> None:
-        self.reader, self.augment = reader, augment
+    def __init__(self, reader: _Reader, augment: Augmentation | None, rows: slice) -> None:
+        self.reader, self.augment, self.rows = reader, augment, rows
         self._batch: _Batch | None = None
 
     def __call__(self, stand_in: Tensor, generator: Generator) -> Tensor:
         self._batch = self.reader.next()
         images = self._batch.images.to(stand_in.device, non_blocking=True)
+        if len(images) < len(stand_in):  # other processes' images stay black, but take their draws
+            whole = torch.zeros_like(stand_in, memory_format=torch.contiguous_format)
+            whole[self.rows] = images
+            images = whole
         return images if self.augment is None else self.augment(images, generator)
 
     def take(self) -> _Batch:
@@ -378,13 +385,15 @@ def _as_it_is(batch: Any) -> Any:  # noqa: ANN401 - a batch, which torch types a
     return batch
 
 
-def _with_spares(order: Tensor) -> list[_Request]:
-    """Each row of an epoch's order with the images that follow it, from the start again at the end."""
+def _with_spares(order: Tensor, part: slice) -> list[_Request]:
+    """Part of each row of an epoch's order with the images that follow it, from the start at the end."""
     rows = order.cpu().numpy()
     flat = rows.reshape(-1)
     endless = np.concatenate([flat, np.resize(flat, SPARES)])
-    ends = range(order.shape[1], len(flat) + 1, order.shape[1])
-    return [_Request(row, endless[end : end + SPARES]) for row, end in zip(rows, ends, strict=True)]
+    ends = range(part.stop, len(flat) + 1, order.shape[1])
+    return [
+        _Request(row, endless[end : end + SPARES]) for row, end in zip(rows[:, part], ends, strict=True)
+    ]
 
 
 def _whole_order(plan: BatchSource, limit: int | None) -> tuple[Tensor, ...]:

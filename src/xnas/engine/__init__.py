@@ -1,7 +1,13 @@
 """Loops: handed a supernet, a method and batches, never building them."""
 
 from xnas.engine.capture import captured_round
-from xnas.engine.checkpoint import load_checkpoint, restore_search, save_checkpoint, search_state
+from xnas.engine.checkpoint import (
+    Checkpoints,
+    load_checkpoint,
+    require_sound,
+    restore_search,
+    search_state,
+)
 from xnas.engine.epoch import delete_wiped, end_epoch
 from xnas.engine.gap import discretization_gap
 from xnas.engine.outlook import impossible, outlook, worries
@@ -9,6 +15,7 @@ from xnas.engine.search import Batches, Search, Searchable, SearchSettings, play
 
 __all__ = [
     "Batches",
+    "Checkpoints",
     "Search",
     "SearchSettings",
     "Searchable",
@@ -20,8 +27,8 @@ __all__ = [
     "load_checkpoint",
     "outlook",
     "play_round",
+    "require_sound",
     "restore_search",
-    "save_checkpoint",
     "search_state",
     "worries",
 ]

@@ -1,11 +1,20 @@
-"""Checkpoints: all of a search that changes, in one file, written whole or not at all.
+"""Checkpoints: all of a run that changes, in one file, written whole or not at all.
 
-The folder holds the experts that were deleted, too: a search is rebuilt with everybody, loses the same
-ones again, and then takes over weights and momenta of those that are left.
+A file is named by its number and by the digest of its content, `000012-DIGEST.pt`: the rename that makes
+it appear brings its checksum along. The last few are kept. A damaged one is told and passed over, and as
+a run repeats its rounds exactly, going on from the one before costs time and nothing else.
+
+Deleted experts are listed in a search's checkpoint: it is rebuilt with everybody, loses the same ones
+again, and then takes over weights and momenta of those that are left.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +22,12 @@ import torch
 
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import Search
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, RoundError
 from xnas.files import whole_file
 
-VERSION = 1
+VERSION = 2
+OLDER = (1,)
+"""Versions that are read, too: 1 had the length of the metrics instead of their text."""
 
 
 def search_state(search: Search) -> dict[str, Any]:
@@ -43,13 +54,22 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
     require_version(state)
     try:
         _restore(search, state)
-    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"the checkpoint does not fit this search ({_brief(error)}); it is damaged, or of another"
         ) from error
 
 
+def require_position(state: dict[str, Any], **most: int) -> None:
+    """Raise unless these entries of a state are whole numbers from 0 to so many."""
+    for name, limit in most.items():
+        if type(state[name]) is not int or not 0 <= state[name] <= limit:
+            raise ValueError(f"{name} is not a number from 0 to {limit}")
+
+
 def _restore(search: Search, state: dict[str, Any]) -> None:
+    epochs, rounds = search.settings.epochs, search.settings.rounds_per_epoch
+    require_position(state, epoch=epochs, round_in_epoch=rounds, settled_at=epochs * rounds)
     remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
     search.supernet.load_state_dict(state["supernet"])
     search.method.load_state_dict(state["method"])
@@ -80,36 +100,128 @@ def require_version(state: object) -> None:
     """Raise unless this is a checkpoint of a search that this version reads."""
     if not isinstance(state, dict) or state.get("format") != "xnas-search-checkpoint":
         raise ConfigError("not a checkpoint of a search; --resume takes the folder of a search")
-    if state.get("version") != VERSION:
+    if state.get("version") not in (VERSION, *OLDER):
         raise ConfigError(
             f"the checkpoint has format version {state.get('version')}, this xnas reads {VERSION}; "
             "resume it with the version that wrote it"
         )
 
 
-def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint whole; the one before it stays until then."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as file:
-            torch.save(state, file)
-    except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
-        raise ConfigError(
-            f"cannot write the checkpoint {path} ({_brief(error)}); make room, and go on with --resume "
-            "from the one before"
-        ) from error
+class Checkpoints:
+    """The last few checkpoints of one run, in a folder of their own."""
+
+    NAME = re.compile(r"(\d{6,})-([0-9a-f]{32})\.pt")
+    UNNUMBERED = "last.pt"  # the only one, and without a digest, in folders of xnas before 0.2
+
+    def __init__(self, folder: Path, *, keep: int = 3) -> None:
+        self.folder, self.keep = folder, keep
+
+    def files(self) -> list[Path]:
+        """All that are there, whole or not, the newest first."""
+        try:
+            found = list(self.folder.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _unreadable(self.folder, error) from error
+        numbered = [p for p in found if self.NAME.fullmatch(p.name)]
+        numbered.sort(key=_number, reverse=True)
+        return numbered + [p for p in found if p.name == self.UNNUMBERED]
+
+    def save(self, state: dict[str, Any]) -> Path:
+        """Write a checkpoint, and only then remove the oldest."""
+        content = BytesIO()
+        torch.save(state, content)
+        before = self.files()
+        number = 1 + max((_number(p) for p in before), default=0)
+        path = self.folder / f"{number:06}-{_digest(content.getbuffer())}.pt"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(content.getbuffer())
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the checkpoint {path} ({_brief(error)}); make room, and go on with "
+                "--resume from the one before"
+            ) from error
+        for old in before[self.keep - 1 :]:
+            with suppress(OSError):  # one too many; the next save tries again
+                old.unlink()
+        return path
+
+    def newest(self, device: torch.device, warn: Callable[[str], None]) -> dict[str, Any] | None:
+        """The newest checkpoint that is whole, with a warning for each that is not; None without any."""
+        files, faults = self.files(), []
+        for path in files:
+            content, fault = _read(path)
+            if content is None:
+                faults.append(f"the checkpoint {path} is damaged ({fault})")
+                continue
+            for told in faults:
+                warn(f"{told}; going on from the one before it, {path.name}")
+            return _load(path, content, device)
+        if faults:
+            raise ConfigError(
+                f"{faults[0]}, and there is no other one before it; delete {self.folder} to begin again"
+            )
+        return None
 
 
 def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
-    """Read a checkpoint; executes no code from it."""
+    """Read one checkpoint, wherever it is; executes no code from it."""
+    content, fault = _read(path)
+    if content is None:
+        raise ConfigError(
+            f"cannot read the checkpoint {path}: {fault}; it may be damaged: delete it to begin again"
+        )
+    return _load(path, content, device)
+
+
+def require_sound(search: Search) -> None:
+    """Raise if numbers of a search are not finite in the middle of an epoch: they are not kept."""
+    search.method.check()
+    parts = [*search.supernet.state_dict().values(), search.tally.train, search.tally.valid]
+    if not all(bool(t.isfinite().all()) for t in parts if t.is_floating_point()):
+        raise RoundError(
+            f"losses or weights are no longer finite numbers in epoch {search.epoch + 1}, round "
+            f"{search.rounds}; lower --weights-lr, and look at the images and labels"
+        )
+
+
+def _read(path: Path) -> tuple[bytes | None, str]:
+    """Content of a file that is what its name says, or None and what is wrong with it."""
     try:
-        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        content = path.read_bytes()
+    except OSError as error:
+        return None, _brief(error)
+    named = Checkpoints.NAME.fullmatch(path.name)
+    if named and named[2] != _digest(content):
+        return None, f"its {len(content):,} bytes do not have the digest in its name"
+    return content, ""
+
+
+def _load(path: Path, content: bytes, device: torch.device) -> dict[str, Any]:
+    try:
+        state: dict[str, Any] = torch.load(BytesIO(content), map_location=device, weights_only=True)
     except Exception as error:
         raise ConfigError(
             f"cannot read the checkpoint {path}: {type(error).__name__}; it may be damaged: delete it "
             "to begin again"
         ) from error
     return state
+
+
+def _number(path: Path) -> int:
+    named = Checkpoints.NAME.fullmatch(path.name)
+    return int(named[1]) if named else 0
+
+
+def _digest(content: bytes | memoryview) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"cannot read {path} ({_brief(error)}); make it readable, and resume again")
 
 
 def _brief(error: Exception) -> str:

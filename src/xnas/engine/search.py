@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.tally import Tally
 from xnas.errors import ConfigError
 from xnas.methods import Method
@@ -105,8 +106,10 @@ class Search:
         train: Batches,
         valid: Batches,
         settings: SearchSettings,
+        ranks: Ranks = ALONE,
     ) -> None:
         """`supernet` is `Searchable`; its mixtures belong to `method`, all else to the weights."""
+        self.ranks = ranks
         self.replicated = supernet if isinstance(supernet, Replicated) else None
         if self.replicated is None and (
             settings.accounting == "sample" or max(settings.skip_dropout) > 0
@@ -165,6 +168,15 @@ class Search:
         self.supernet.train()
         self.tally.clear()
 
+    def agree(self) -> None:
+        """Average over all processes what may differ: batch statistics and sums of losses and answers.
+
+        Running statistics and sums are linear in what batches add to them, so it does not matter when,
+        or how often, this is done; variances between processes are left out of the running ones.
+        """
+        statistics = [b for b in self.supernet.buffers() if b.is_floating_point()]
+        self.ranks.average([*statistics, self.tally.train, self.tally.valid])
+
     def set_rates(self) -> None:
         """Write the numbers of the present epoch where rounds read them."""
         self.rate.fill_(self.learning_rate())
@@ -213,6 +225,7 @@ def descend_train_loss(search: Search) -> None:
         logits = _forward(search, images, _dropped(search))
         loss = cross_entropy(logits, labels)
     loss.backward(inputs=search.leaves)  # type: ignore[no-untyped-call]
+    search.ranks.average([p.grad for p in search.weights if p.grad is not None])
     nn.utils.clip_grad_norm_(search.weights, search.settings.gradient_clip)
     search.weight_optimizer.step()
     search.tally.add_train(loss, logits, labels)
@@ -237,9 +250,13 @@ def reveal_rewards(search: Search) -> None:
         loss = cross_entropy(logits, labels, reduction="sum" if per_sample else "mean")
     gradients = torch.autograd.grad(loss, list(mixtures.values()))
     search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
+    if per_sample:  # (replications, samples, forecasters, experts)
+        gradients = tuple(search.ranks.gather(gradient, 1) for gradient in gradients)
+    else:
+        search.ranks.average(gradients)  # before the method clips them
     for (kind, mixture), gradient in zip(search.mixtures.items(), gradients, strict=True):
         if per_sample:
-            search.tally.add_rewards(kind, -gradient.sum(1) / len(labels))
+            search.tally.add_rewards(kind, -gradient.sum(1) / gradient.shape[1])
             search.method.observe(mixture, -gradient.flatten(0, 1))
         else:
             replicas = gradient if gradient.dim() == 3 else gradient[None]

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from xnas.engine.capture import capture, copied, put_back
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
 from xnas.engine.search import Batches
 from xnas.errors import RoundError
@@ -51,8 +52,12 @@ class TrainSettings:
 class Training:
     """A training under way: everything that changes from step to step."""
 
-    def __init__(self, model: Network, batches: Batches, settings: TrainSettings) -> None:
-        self.model, self.batches, self.settings = model, batches, settings
+    def __init__(
+        self, model: Network, batches: Batches, settings: TrainSettings, ranks: Ranks = ALONE
+    ) -> None:
+        self.model, self.batches, self.settings, self.ranks = model, batches, settings, ranks
+        if model.drop_path is not None:
+            model.drop_path.part = ranks.part
         images, labels = batches.buffers()
         device = images.device
         first = next(p for p in model.parameters() if p.dim() == 4)
@@ -100,10 +105,18 @@ class Training:
 
     def end_epoch(self) -> tuple[float, float]:
         """Mean loss and accuracy on the training images; raises if the training came apart."""
+        self.agree()
         self.require_finite()
         loss, right, images = self.tally.tolist()
         self.epoch, self.step_in_epoch = self.epoch + 1, 0
         return loss / images, right / images
+
+    def agree(self) -> None:
+        """Average over all processes what may differ: batch statistics, their averages, the tally."""
+        statistics = {n: b for n, b in self.model.named_buffers() if b.is_floating_point()}
+        averages = self.average.state_dict() if self.average else {}
+        means = [mean for name, mean in averages.items() if name in statistics]
+        self.ranks.average([*statistics.values(), *means, self.tally])
 
     def require_finite(self) -> None:
         """Raise if losses of the epoch so far, or weights, are not finite: nothing can be kept of it."""
@@ -202,6 +215,7 @@ def descend(training: Training) -> None:
         right = (logits.argmax(-1) == labels).sum()
         count = torch.full_like(loss, len(labels))
         training.tally += torch.stack([loss.detach() * len(labels), right, count]).double()
+    training.ranks.average([p.grad for p in training.model.parameters() if p.grad is not None])
     if s.gradient_clip:
         nn.utils.clip_grad_norm_(training.model.parameters(), s.gradient_clip)
     training.optimizer.step()

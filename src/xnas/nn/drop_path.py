@@ -15,10 +15,12 @@ from xnas.errors import ConfigError
 class DropPath(nn.Module):
     """Zero for a share `rate` of the samples, scaled up for the others so that the mean stays.
 
-    Every call draws anew. A network has one of these, which all its edges share.
+    Every call draws anew. A network has one of these, which all its edges share. `part` (which, of how
+    many) is for several processes with equal parts of a batch: each draws for all, and takes its own.
     """
 
     rate: Tensor
+    part: tuple[int, int] = (0, 1)
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -33,7 +35,8 @@ class DropPath(nn.Module):
         if not self.training:
             return x
         keep = 1 - self.rate
-        kept = torch.rand(len(x), 1, 1, 1, device=x.device) < keep
+        which, parts = self.part
+        kept = torch.rand(parts, len(x), 1, 1, 1, device=x.device)[which] < keep
         return x * (kept / keep).to(x.dtype)
 
     def extra_repr(self) -> str:

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from xnas.engine import Search, captured_round, play_round
+from xnas.engine.distributed import Ranks
 from xnas.errors import ConfigError
 from xnas.runs.search_config import SearchConfig
 
@@ -51,7 +52,20 @@ def _fuse(supernet: nn.Module, config: SearchConfig) -> str | None:
 
 
 def playable_round(search: Search, backend: str) -> Callable[[], None]:
-    """One round of the search as the backend plays it: captured on a GPU if fused, else plain."""
-    if backend == "fused" and search.train_batch[0].device.type == "cuda":
+    """One round of the search as the backend plays it: captured on one GPU if fused, else plain."""
+    on_gpu = search.train_batch[0].device.type == "cuda"
+    if backend == "fused" and on_gpu and search.ranks.alone:
         return captured_round(search)
     return partial(play_round, search)
+
+
+def shared_by(ranks: Ranks, batch_size: int, device: torch.device) -> list[str]:
+    """A line on how several processes share a batch, and one on what they do without."""
+    if ranks.alone:
+        return []
+    lines = [
+        f"{ranks.size} processes with {batch_size // ranks.size} images each of a batch of {batch_size}"
+    ]
+    if device.type == "cuda":
+        lines.append("rounds and steps launched one by one: several processes capture no CUDA graphs")
+    return lines

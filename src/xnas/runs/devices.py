@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError
 
 
-def pick_device(name: str) -> torch.device:
-    """The device of that name, if it is there."""
+def pick_device(name: str, ranks: Ranks = ALONE) -> torch.device:
+    """The device of that name, if it is there; each of several processes takes a GPU of its own."""
+    if not ranks.alone and name != "cpu" and torch.cuda.is_available():
+        return _own_gpu(name, ranks)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -21,6 +24,23 @@ def pick_device(name: str) -> torch.device:
             raise ConfigError(f"device {name} is not there: {count} CUDA devices; use --device cpu")
     elif device.type != "cpu":
         raise ConfigError(f"device {name} cannot search: sums of rewards need float64; use --device cpu")
+    return device
+
+
+def _own_gpu(name: str, ranks: Ranks) -> torch.device:
+    if name not in {"auto", "cuda"}:
+        raise ConfigError(
+            f"device {name} for {ranks.size} processes; use --device cuda, by which each takes a GPU of "
+            "its own, or cpu"
+        )
+    count = torch.cuda.device_count()
+    if ranks.local_size > count:
+        raise ConfigError(
+            f"{ranks.local_size} processes on a machine with {count} GPUs; start at most {count} with "
+            "--nproc-per-node, or use --device cpu"
+        )
+    device = torch.device("cuda", ranks.local_rank)
+    torch.cuda.set_device(device)
     return device
 
 

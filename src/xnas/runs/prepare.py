@@ -13,8 +13,9 @@ from xnas.data import Images, halves, stream_seed
 from xnas.data import rounds as rounds_per_epoch
 from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.methods import METHODS, Game
-from xnas.runs.backends import choose_backend
+from xnas.runs.backends import choose_backend, shared_by
 from xnas.runs.devices import pick_device
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout, resolve
 from xnas.runs.sources import Sources
@@ -34,14 +35,16 @@ class Prepared:
     notes: list[str]
 
 
-def prepare(config: SearchConfig, images: Images) -> Prepared:
+def prepare(config: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prepared:
     """Build supernet, method and batches; every random choice from its own stream of the seed."""
-    device = pick_device(config.device)
+    device = pick_device(config.device, ranks)
     train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
     config, notes = resolve(config, examples=min(len(train_half), len(valid_half)), device=device)
     supernet = build_supernet(config, images).to(device)
     config, lines = choose_backend(config, supernet, device)
     assert config.batch_size is not None  # noqa: S101 - resolved
+    ranks.require_batch(config.batch_size)
+    lines += shared_by(ranks, config.batch_size, device)
     assert config.epochs is not None  # noqa: S101 - resolved
     rounds = rounds_per_epoch(len(valid_half), config.batch_size)
     game = Game(
@@ -58,7 +61,9 @@ def prepare(config: SearchConfig, images: Images) -> Prepared:
         seed=stream_seed(config.seed, "method"),
     )
 
-    sources = Sources(images, device, batch_size=config.batch_size, seed=config.seed, count=2)
+    sources = Sources(
+        images, device, batch_size=config.batch_size, seed=config.seed, count=2, ranks=ranks
+    )
     settings = SearchSettings(
         epochs=config.epochs,
         rounds_per_epoch=rounds,
@@ -82,6 +87,7 @@ def prepare(config: SearchConfig, images: Images) -> Prepared:
             "validation", valid_half, augment=augmentation_for(images), balance=config.balance
         ),
         settings=settings,
+        ranks=ranks,
     )
     return Prepared(engine, config, game, notes + lines)
 

@@ -12,10 +12,12 @@ from xnas.data import Images, held_out, stream_seed, training_augmentation
 from xnas.data.batches import BatchSource
 from xnas.data.sizes import Size
 from xnas.data.streaming import StreamSource
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
+from xnas.runs.backends import shared_by
 from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
@@ -48,9 +50,11 @@ class PreparedTraining:
     notes: list[str]
 
 
-def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) -> PreparedTraining:
+def prepare_training(
+    config: TrainConfig, images: Images, genotype: Genotype, ranks: Ranks = ALONE
+) -> PreparedTraining:
     """Build network and batches; every random choice from its own stream of the seed."""
-    device = pick_device(config.device)
+    device = pick_device(config.device, ranks)
     kept, held = torch.arange(len(images.labels)), None
     if config.validation:
         seed = stream_seed(config.seed, "validation")
@@ -64,6 +68,8 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
         shape=(images.channels, *images.size),
         device=device,
     )
+    ranks.require_batch(recipe.batch_size, parts=config.accumulate)
+    notes += shared_by(ranks, recipe.batch_size, device)
     network: dict[str, int | str | bool] = {
         "network": recipe.network,
         "num_classes": len(images.classes),
@@ -77,7 +83,15 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
     if config.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
         fuse(model, on=not config.compile)  # the compiler has kernels of its own
-    sources = Sources(images, device, batch_size=recipe.batch_size, seed=config.seed, count=1, size=seen)
+    sources = Sources(
+        images,
+        device,
+        batch_size=recipe.batch_size,
+        seed=config.seed,
+        count=1,
+        size=seen,
+        ranks=ranks,
+    )
     hole = round(recipe.cutout * min(seen) / PAPERS_SIDE)
     augment, finish = training_augmentation(
         images,
@@ -86,7 +100,7 @@ def prepare_training(config: TrainConfig, images: Images, genotype: Genotype) ->
         resized_crop=seen if recipe.resized_crop else None,
     )
     batches = sources.make("training", kept, augment=augment, finish=finish, balance=config.balance)
-    training = Training(model, batches, _settings(config, recipe, len(kept)))
+    training = Training(model, batches, _settings(config, recipe, len(kept)), ranks)
     if config.compile:
         torch._dynamo.config.recompile_limit = RECOMPILES
         for cell in model.cells:

@@ -1,7 +1,7 @@
 """A run folder: config.json, metrics.jsonl, checkpoints, and what the run found.
 
 Everything but the metrics is written whole or not at all; a metric is appended as one whole line, and
-resuming cuts the file back to the length that the checkpoint remembers.
+a checkpoint remembers all lines before it, so that resuming brings the file back to its state.
 """
 
 from __future__ import annotations
@@ -10,21 +10,45 @@ import fcntl
 import json
 import os
 import platform
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
+from xnas.engine.checkpoint import Checkpoints
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError
-from xnas.files import whole_file
+from xnas.files import SCRATCH, sweep, whole_file
 from xnas.runs.folder import told_as
 
 FORMAT, VERSION = "xnas-run", 1
+MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
+WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures")
+"""What a run writes into without replacing it."""
+Record = TypeVar("Record")
 KINDS = {"train": "training"}  # in words, where they are others
+BEGUN = {"recipe.json", "genotype.json"}
+"""What a training writes before config.json; the first of them says that the folder is a training's."""
+
+_held: set[int] = set()
+
+
+def _let_go() -> None:
+    """Close the locks of the process that forked this one.
+
+    Otherwise workers that outlive a killed run by some seconds would keep its folder locked.
+    """
+    for handle in _held:
+        os.close(handle)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class RunFolder:
@@ -39,10 +63,7 @@ class RunFolder:
         if path.is_file():
             raise ConfigError(f"{path} is a file; choose a folder with --out")
         with told_as(path):
-            if path.exists() and any(path.iterdir()):
-                raise ConfigError(
-                    f"{path} is not empty; choose another --out, or go on with --resume {path}"
-                )
+            _require_new(path)
             path.mkdir(parents=True, exist_ok=True)
         return cls(path, data)
 
@@ -50,26 +71,49 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
         if not (path / "config.json").is_file():
-            raise ConfigError(f"no run to resume in {path}: config.json is not there")
+            raise ConfigError(
+                f"no run to resume in {path}: config.json is not there; a run that was killed before it "
+                "wrote it is begun again"
+            )
+        linked = [name for name in WRITTEN if (path / name).is_symlink()]
+        if linked:
+            raise ConfigError(
+                f"{path / linked[0]} is a link; a run writes in its own folder: replace it"
+            )
         return cls(path, _read_json(path / "config.json").get("data"))
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, *, new: bool = False) -> Iterator[None]:
         """Hold the folder: another process that wants it is refused.
 
-        The folder itself is locked, because the files in it are replaced when they are written.
+        The folder itself is locked, because the files in it are replaced when they are written. What
+        killed processes left half-written is removed. `new`: nobody may have begun a run in it since
+        `create` looked.
         """
-        handle = os.open(self.path, os.O_RDONLY)
+        with told_as(self.path):
+            handle = os.open(self.path, os.O_RDONLY)
+        _held.add(handle)
         try:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(f"another process is running in {self.path}; wait for it") from None
+                with told_as(self.path):
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ConfigError as error:
+                if isinstance(error.__cause__, BlockingIOError):
+                    raise ConfigError(
+                        f"another process is running in {self.path}; wait for it"
+                    ) from None
+                raise
+            with told_as(self.path):
+                if new:
+                    _require_new(self.path)
+                for folder in (self.path, self.checkpoints.folder, self.path / "best"):
+                    sweep(folder)
             try:
                 yield
-            finally:  # closing alone would leave it to worker processes, which inherited the handle
+            finally:  # closing alone would leave it to a process that was forked without our knowing
                 fcntl.flock(handle, fcntl.LOCK_UN)
         finally:
+            _held.discard(handle)
             os.close(handle)
 
     @staticmethod
@@ -79,16 +123,23 @@ class RunFolder:
         return next(p for n in count(1) if not (p := Path("runs") / f"{kind}-{name}-{n}").exists())
 
     @property
-    def checkpoint(self) -> Path:
-        """The last checkpoint."""
-        return self.path / "checkpoints" / "last.pt"
+    def checkpoints(self) -> Checkpoints:
+        """The last few of them."""
+        return Checkpoints(self.path / "checkpoints")
 
     @property
     def metrics(self) -> Path:
         """One JSON object a line."""
         return self.path / "metrics.jsonl"
 
-    def write_config(self, kind: str, fingerprint: str, config: Any) -> None:  # noqa: ANN401 - a dataclass
+    def write_config(
+        self,
+        kind: str,
+        fingerprint: str,
+        config: Any,  # noqa: ANN401 - a dataclass
+        *,
+        processes: int = 1,
+    ) -> None:
         """The resolved settings, with what they were resolved on."""
         self.write_json(
             "config.json",
@@ -99,12 +150,25 @@ class RunFolder:
                 "data": self.data,
                 "data_fingerprint": fingerprint,
                 "config": asdict(config),
+                "processes": processes,
                 "made_with": {
                     "torch": torch.__version__,
                     "python": platform.python_version(),
                 },
             },
         )
+
+    def require_processes(self, size: int) -> None:
+        """Raise unless as many processes began the run: batch statistics are those of their parts."""
+        begun = _read_json(self.path / "config.json").get("processes", 1)
+        if begun != size:
+            way = (
+                f"torchrun --nproc-per-node {begun} -m xnas" if begun != 1 else "xnas, without torchrun"
+            )
+            raise ConfigError(
+                f"the run in {self.path} was begun by {begun} processes (its world size), and now there "
+                f"are {size}; go on with {begun}: {way}"
+            )
 
     def read_config(self, kind: str) -> tuple[str, dict[str, Any]]:
         """Fingerprint of the data and settings of a run of that kind."""
@@ -115,7 +179,8 @@ class RunFolder:
             held, wanted = (KINDS.get(str(k), k) for k in (saved.get("kind"), kind))
             raise ConfigError(f"{self.path} holds a {held}, not a {wanted}")
         fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
-        if not isinstance(fingerprint, str) or not isinstance(config, dict):
+        placed = isinstance(saved.get("data"), str | None)
+        if not placed or not isinstance(fingerprint, str) or not isinstance(config, dict):
             raise ConfigError(f"{self.path / 'config.json'} is damaged: settings or data are missing")
         return fingerprint, config
 
@@ -138,30 +203,120 @@ class RunFolder:
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """All metrics so far."""
-        if not self.metrics.exists():
-            return []
-        return [json.loads(line) for line in self.metrics.read_text(encoding="utf8").splitlines()]
+        text = self.metrics_text()
+        try:
+            lines = [json.loads(line) for line in text.splitlines()]
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{self.metrics} is damaged ({error}); restore it") from error
+        if not all(isinstance(line, dict) for line in lines):
+            raise ConfigError(f"{self.metrics} is damaged: a line is not an object; restore it")
+        return lines
 
-    def metrics_length(self) -> int:
-        """Bytes of metrics so far."""
-        return self.metrics.stat().st_size if self.metrics.exists() else 0
+    def read_records(self, from_json: Callable[[dict[str, Any]], Record]) -> list[Record]:
+        """All metrics so far, as records."""
+        lines = self.read_metrics()
+        try:
+            return [from_json(line) for line in lines]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ConfigError(
+                f"{self.metrics} is damaged ({type(error).__name__}: {str(error)[:100]}); restore it"
+            ) from error
 
-    def cut_metrics(self, length: int) -> None:
-        """Drop lines that were written after a checkpoint."""
-        if self.metrics_length() < length:
+    def kept(self) -> str:
+        """What of a run that failed is there to go on from, as the end of a sentence."""
+        found = self.checkpoints.files()
+        if not found:
+            return "nothing was kept, as it happened before the first checkpoint"
+        return f"what was good before it is kept in {found[0]}"
+
+    def metrics_text(self) -> str:
+        """All lines so far."""
+        try:
+            return self.metrics.read_bytes().decode()
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read {self.metrics}: {error}; it may be damaged") from error
+
+    def restore_metrics(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
+        """Bring the metrics back to what they were at a checkpoint, or, without one, at the start."""
+        try:
+            found = self.metrics.read_bytes()
+        except FileNotFoundError:
+            found = b""
+        except OSError as error:
+            found = b""
+            warn(f"cannot read {self.metrics} ({error.strerror})")
+        wanted = b"" if state is None else self._remembered(state, found)
+        if found == wanted:
+            return
+        if not found.startswith(wanted):
+            warn(f"{self.metrics} is not what its checkpoint remembers; it is restored from there")
+        with told_as(self.path), whole_file(self.metrics) as file:
+            file.write(wanted)
+
+    def _remembered(self, state: dict[str, Any], found: bytes) -> bytes:
+        """The metrics of a checkpoint; those of version 1 remember their length alone."""
+        text, length = state.get("metrics"), state.get("metrics_length")
+        if isinstance(text, str):
+            return text.encode()
+        if not isinstance(length, int):
+            raise ConfigError("the checkpoint remembers no metrics; it is damaged, or of another run")
+        if len(found) < length:
             raise ConfigError(
                 f"{self.metrics} is shorter than when its checkpoint was written; restore it, or delete "
-                f"{self.checkpoint} to begin again"
+                f"{self.checkpoints.folder} to begin again"
             )
-        if self.metrics.exists():
-            with self.metrics.open("rb+") as file:
-                file.truncate(length)
+        return found[:length]
+
+
+class Saver:
+    """Writes checkpoints of a run, and knows when one is due inside an epoch."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        state: Callable[[], dict[str, Any]],
+        *,
+        minutes: float,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        self.folder, self.state, self.seconds = folder, state, 60 * minutes
+        self.ranks = ranks
+        self.saved_at = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether the last checkpoint is older than it should be."""
+        return self.ranks.agreed(lambda: time.monotonic() - self.saved_at >= self.seconds)()
+
+    def save(self) -> None:
+        """Everything as it is now, with the metrics so far; the first process writes, if all agree."""
+        state = self.state()
+        self.ranks.require_same(state, f"in epoch {state['epoch'] + 1}")
+        if self.ranks.first:
+            self.folder.checkpoints.save(state | {"metrics": self.folder.metrics_text()})
+        self.saved_at = time.monotonic()
+
+
+def _require_new(path: Path) -> None:
+    """Raise if a folder holds anything but the first steps of a run that was killed in them."""
+    names = {p.name for p in path.iterdir() if not p.match(SCRATCH)} if path.exists() else set()
+    if not names:
+        return
+    if (
+        names <= BEGUN
+        and "recipe.json" in names
+        and b'"xnas-recipe"' in (path / "recipe.json").read_bytes()
+    ):
+        return
+    raise ConfigError(f"{path} is not empty; choose another --out, or go on with --resume {path}")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        saved = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
+        with path.open("rb") as file:
+            saved = json.loads(file.read(MOST_CONFIG_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {path}: {error}; it may be damaged") from error
     if not isinstance(saved, dict):
         raise ConfigError(f"{path} is damaged: it holds no settings")

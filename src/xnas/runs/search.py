@@ -19,28 +19,31 @@ from xnas.engine import (
     Search,
     discretization_gap,
     end_epoch,
-    load_checkpoint,
+    require_sound,
     restore_search,
-    save_checkpoint,
     search_state,
     worries,
 )
-from xnas.errors import ConfigError
+from xnas.engine.distributed import join_ranks
+from xnas.errors import ConfigError, GenotypeError, RoundError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.devices import pick_device, synchronize
-from xnas.runs.displays import SearchDisplay, Silence
+from xnas.runs.displays import Listener, SearchDisplay, Silence
+from xnas.runs.failures import told_with
+from xnas.runs.folder import told_as
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
+from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare import Prepared, prepare
-from xnas.runs.run_folder import RunFolder
+from xnas.runs.run_folder import RunFolder, Saver
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.tensorboard import Curves
-from xnas.runs.truth import load_truth, space_of, truth_of
-from xnas.space import discretize, explain
+from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
+from xnas.space import Genotype, discretize, explain
 from xnas.space.discretize import strongest_cell
 
 PROBE_ROUNDS = 5
@@ -51,16 +54,17 @@ def search(
     config: SearchConfig, data: str | Images = "digits", *, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
+    ranks = join_ranks()
     truth = load_truth(config.truth)
     images = load_images(config, data) if isinstance(data, str) else data
-    prepared = prepare(config, images)
+    prepared = prepare(config, images, ranks)
     given = whereabouts(data) if isinstance(data, str) else None
-    folder = RunFolder.create(config.out or RunFolder.next_free("search", images.name), given)
+    folder = new_folder(ranks, lambda: config.out or RunFolder.next_free("search", images.name), given)
     whole = None if config.truth is None else config.truth.resolve()
     streamed = isinstance(images, StreamedImages)  # to be loaded alike when the run is resumed
     resolved = replace(prepared.config, out=folder.path, truth=whole, stream=streamed)
-    with folder.locked():
-        folder.write_config("search", images.fingerprint(), resolved)
+    with folder.locked(new=True):
+        folder.write_config("search", images.fingerprint(), resolved, processes=ranks.size)
         return _run(folder, prepared, images, display or Silence(), truth=truth)
 
 
@@ -68,33 +72,47 @@ def resume_search(
     path: Path, *, data: Images | None = None, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
-    folder = RunFolder.open(path)
-    fingerprint, saved = folder.read_config("search")
-    config = config_from_json(saved)
-    if (folder.path / "genotype.json").exists():
-        raise ConfigError(f"the search in {path} is finished; its cell is in genotype.json")
-    images = images_again(folder, config, fingerprint, data, "search")
-    truth = load_truth(config.truth)
+    ranks = join_ranks()
+    folder, display = folder_again(ranks, path), (display if ranks.first else None) or Silence()
     with folder.locked():
-        prepared = prepare(config, images)
-        if folder.checkpoint.exists():
-            state = load_checkpoint(folder.checkpoint, pick_device(config.device))
+        fingerprint, saved = folder.read_config("search")
+        config = config_from_json(saved)
+        _require_unfinished(folder, display)
+        images = images_again(folder, config, fingerprint, data, "search")
+        truth = truth_again(config.truth, display.warn)
+        prepared = prepare(config, images, ranks)
+        device = pick_device(config.device, ranks)
+        state = ranks.first_reads(lambda: folder.checkpoints.newest(device, display.warn), device)
+        if state is not None:
             restore_search(prepared.search, state)
-            folder.cut_metrics(state["metrics_length"])
-        else:
-            folder.cut_metrics(0)
-        return _run(folder, prepared, images, display or Silence(), truth=truth, resumed=True)
+        folder.restore_metrics(state, display.warn)
+        require_same(truth, folder.read_records(SearchEpoch.from_json))
+        return _run(folder, prepared, images, display, truth=truth, resumed=state is not None)
+
+
+def _require_unfinished(folder: RunFolder, display: Listener) -> None:
+    """Raise if the genotype is there, written last; a damaged one is concluded again."""
+    path = folder.path / "genotype.json"
+    if not path.exists():
+        return
+    try:
+        Genotype.load(path)
+    except GenotypeError as error:
+        if "version" not in str(error):
+            display.warn(f"{path} is damaged ({error}); the end of the search is written again")
+            return
+    raise ConfigError(f"the search in {folder.path} is finished; its cell is in genotype.json")
 
 
 def config_from_json(saved: dict[str, Any]) -> SearchConfig:
     """Settings as a run folder keeps them."""
     names = ("out", "data_dir", "truth")
-    paths = {name: Path(saved[name]) for name in names if saved.get(name) is not None}
     try:
+        paths = {name: Path(saved[name]) for name in names if saved.get(name) is not None}
         return SearchConfig(**{**saved, **paths})
     except TypeError as error:
         raise ConfigError(
-            f"the settings in config.json are of another version of xnas: {error}"
+            f"the settings in config.json are of another version of xnas: {str(error)[:200]}"
         ) from None
 
 
@@ -108,41 +126,58 @@ def _run(
     resumed: bool = False,
 ) -> SearchResult:
     """Play all rounds that are left, and write down what was found."""
-    engine = prepared.search
-    for line in introduction(prepared, images, resumed=resumed):
-        display.say(line)
-    for line in cautions(prepared, images):
-        display.warn(line)
+    engine, ranks = prepared.search, prepared.search.ranks
+    display = display if ranks.first else Silence()
+    ranks.require_same(search_state(engine) | {"images": images.fingerprint()}, "at the start")
+    _begin(prepared, images, display, resumed=resumed)
+    records = folder.read_records(SearchEpoch.from_json)
     told: set[str] = set()
-    records = [SearchEpoch.from_json(line) for line in folder.read_metrics()]
+    for record in records:
+        worries(record, epochs=engine.settings.epochs, told=told)  # told before the run was stopped
+    minutes = prepared.config.checkpoint_minutes
+    saver = Saver(folder, lambda: search_state(engine), minutes=minutes, ranks=ranks)
     play_round: Callable[[], None] | None = None
-    with stop_at_round() as stopped, Curves(folder.path) as curves:
+    shown = folder.path if ranks.first else None
+    with told_as(folder.path), stop_at_round() as asked, Curves(shown) as curves:
+        stopped = ranks.agreed(asked)
         while engine.epoch < engine.settings.epochs:
             if engine.round_in_epoch == 0:
                 engine.begin_epoch()
-            if play_round is None:
-                play_round = playable_round(engine, prepared.config.backend)
-            record = _play_epoch(prepared, folder, display, stopped, play_round)
+            with told_with(
+                lambda: f"after round {engine.rounds}, epoch {engine.epoch + 1}", folder.kept
+            ):
+                if play_round is None:
+                    play_round = playable_round(engine, prepared.config.backend)
+                record = _play_epoch(prepared, saver, display, stopped, play_round)
             if record.deleted or engine.settled_at == engine.rounds:
                 play_round = None  # what is left is another round, and a captured one has to go first
             if truth is not None:
                 record = replace(record, truth=truth_of(engine, truth))
             records.append(record)
             folder.append_metric(asdict(record))
-            _save(folder, engine)
+            saver.save()
             curves.add(record)
             display.after_epoch(record, engine.settings.epochs)
-            if stopped() and engine.epoch < engine.settings.epochs:
-                raise Interrupted(_how_to_go_on(folder, engine))
             for line in worries(record, epochs=engine.settings.epochs, told=told):
                 display.warn(line)
+            if stopped() and engine.epoch < engine.settings.epochs:
+                raise Interrupted(_how_to_go_on(folder, engine))
     _require_whole(prepared)
-    return _conclude(folder, prepared, records)
+    result = _conclude(folder, prepared, records)
+    ranks.wait()  # what the first process writes is there for all
+    return result
+
+
+def _begin(prepared: Prepared, images: Images, display: SearchDisplay, *, resumed: bool) -> None:
+    for line in introduction(prepared, images, resumed=resumed):
+        display.say(line)
+    for line in () if resumed else cautions(prepared, images):
+        display.warn(line)
 
 
 def _play_epoch(
     prepared: Prepared,
-    folder: RunFolder,
+    saver: Saver,
     display: SearchDisplay,
     stopped: Callable[[], bool],
     play_round: Callable[[], None],
@@ -158,7 +193,7 @@ def _play_epoch(
             synchronize(device)
             before = time.perf_counter()
             gap = discretization_gap(engine)  # before the last round's wipeout
-            paused = time.perf_counter() - before
+            paused += time.perf_counter() - before
         play_round()
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
@@ -169,9 +204,17 @@ def _play_epoch(
             line = forecast(prepared)
             if line:
                 display.say(line)
-        if stopped() and engine.round_in_epoch < rounds:  # a whole epoch is closed first
-            _save(folder, engine)
-            raise Interrupted(_how_to_go_on(folder, engine))
+        if engine.round_in_epoch < rounds and (
+            stopped() or saver.due()
+        ):  # else the epoch is closed first
+            synchronize(device)
+            before = time.perf_counter()
+            engine.agree()
+            require_sound(engine)
+            saver.save()
+            paused += time.perf_counter() - before
+            if stopped():
+                raise Interrupted(_how_to_go_on(saver.folder, engine))
     synchronize(device)
     seconds = (time.perf_counter() - started - paused) * rounds / (rounds - first)
     if gap is None and (engine.epoch + 1) % config.gap_every == 0:
@@ -180,15 +223,10 @@ def _play_epoch(
 
 
 def _how_to_go_on(folder: RunFolder, engine: Search) -> str:
-    command = f"xnas search --resume {quote(str(folder.path))}"
+    command = f"{engine.ranks.command} search --resume {quote(str(folder.path))}"
     if folder.data is None:
         command = f"xnas.resume_search({str(folder.path)!r}, data=...), with the same ImageData"
     return f"stopped after round {engine.rounds}; go on with: {command}"
-
-
-def _save(folder: RunFolder, engine: Search) -> None:
-    state = search_state(engine) | {"metrics_length": folder.metrics_length()}
-    save_checkpoint(folder.checkpoint, state)
 
 
 def _require_whole(prepared: Prepared) -> None:
@@ -199,9 +237,9 @@ def _require_whole(prepared: Prepared) -> None:
             played, horizon = engine.method.ledger(mixture).rounds, game.rounds(kind)
             settled = engine.settled_at * horizon // game.updates
             if played not in (horizon, settled):
-                raise RuntimeError(
+                raise RoundError(
                     f"{played} rounds were played on the {kind} mixture; its horizon is {horizon}, and "
-                    f"it settled at {settled}"
+                    f"it settled at {settled}: the checkpoint is damaged, or of another search"
                 )
 
 

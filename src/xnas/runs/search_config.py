@@ -95,6 +95,9 @@ class SearchConfig:
     """AutoAugment (the policy learned on CIFAR-10) on the training half. By default with --faithful."""
     gap_every: int = 10
     """Measure the discretisation gap every so many epochs, and at the end."""
+    checkpoint_minutes: float = 10.0
+    """Write a checkpoint inside an epoch when the last one is so old; 0 for one a round. There is one
+    after every epoch."""
     quiet: bool = False
     """Print warnings and errors only."""
 
@@ -121,6 +124,7 @@ class SearchConfig:
             raise ConfigError(f"weights-lr must be a positive number, got {self.weights_lr}")
         METHODS[self.method]
         _require_space(self)
+        _require_minutes(self.checkpoint_minutes)
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
@@ -130,6 +134,11 @@ class SearchConfig:
                 "backend fused has one reward a batch, but accounting sample asks for one a sample; use "
                 "--backend reference, or --accounting update"
             )
+
+
+def _require_minutes(minutes: float) -> None:
+    if not 0 <= minutes < math.inf:
+        raise ConfigError(f"checkpoint-minutes must be 0 or more, got {minutes}")
 
 
 def faithful() -> SearchConfig:

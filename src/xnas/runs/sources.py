@@ -21,6 +21,7 @@ from xnas.data import (
 )
 from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
+from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
@@ -39,14 +40,16 @@ class Sources:
         seed: int,
         count: int,
         size: Size | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         """`count` sources will be asked for; streamed ones share the cores.
 
-        `size` is the height and width of batches, if not those of the images.
+        `size` is the height and width of batches, if not those of the images. Of several `ranks` each
+        draws its part of every batch; what is evaluated, all of them see whole.
         """
-        self.size = size
+        self.size, self.part = size, ranks.part
         self.images, self.device, self.batch_size, self.seed = images, device, batch_size, seed
-        self.workers = default_workers(sources=count)
+        self.workers = default_workers(sources=count * ranks.local_size)
         self.pixels: Tensor | None = None
         self.labels = images.labels.to(device)
         if isinstance(images, ImageData):
@@ -79,6 +82,7 @@ class Sources:
                 size=self.size,
                 workers=self.workers,
                 skip_bad_images=self.images.skip_bad_images,
+                part=self.part,
             )
         assert self.pixels is not None  # noqa: S101 - images in memory
         return BatchSource(
@@ -94,6 +98,7 @@ class Sources:
             finish=finish,
             balance=balance,
             size=self.size,
+            part=self.part,
         )
 
     def test_batches(self) -> Iterator[tuple[Tensor, Tensor]] | None:

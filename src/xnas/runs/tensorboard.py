@@ -10,10 +10,12 @@ from xnas.records import SearchEpoch
 
 
 class Curves:
-    """Writes an epoch's numbers into FOLDER/tensorboard; does nothing without TensorBoard."""
+    """Writes an epoch's numbers into FOLDER/tensorboard; does nothing without folder or TensorBoard."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self.writer: Any = None
+        if folder is None:
+            return
         try:
             from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
         except ImportError:

@@ -15,25 +15,31 @@ from torch import Tensor
 
 from xnas.data import Images, StreamedImages, stream_seed
 from xnas.data.streaming import StreamSource
-from xnas.engine.checkpoint import load_checkpoint, save_checkpoint
+from xnas.engine.checkpoint import load_checkpoint, require_position
+from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
-from xnas.errors import ConfigError, RoundError
+from xnas.errors import ConfigError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.devices import pick_device, synchronize
-from xnas.runs.displays import Silence, TrainDisplay
+from xnas.runs.displays import Listener, Silence, TrainDisplay
+from xnas.runs.failures import told_with
+from xnas.runs.folder import told_as
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
-from xnas.runs.model import model_card, save_model
+from xnas.runs.model import load_model, model_card, save_model
+from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
-from xnas.runs.run_folder import RunFolder
+from xnas.runs.run_folder import RunFolder, Saver
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, resolve_images
 from xnas.space import Genotype, find_genotype
 
 PROBE_STEPS = 10
-CHECKPOINT = ("xnas-train-checkpoint", 1)
+CHECKPOINT = ("xnas-train-checkpoint", 2)
+OLDER = (1,)
+"""Versions that are read, too: 1 had the best weights in a file of their own, and no metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,7 @@ def train(
     config: TrainConfig, data: str | Images = "digits", *, display: TrainDisplay | None = None
 ) -> TrainResult:
     """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
+    ranks = join_ranks()
     genotype = find_genotype(config.cell)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
@@ -60,15 +67,15 @@ def train(
     else:
         images = data
         require_nothing_to_load(config, images)
-    prepared = prepare_training(config, images, genotype)
+    prepared = prepare_training(config, images, genotype, ranks)
     given = whereabouts(data) if isinstance(data, str) else None
-    folder = RunFolder.create(config.out or RunFolder.next_free("train", images.name), given)
+    folder = new_folder(ranks, lambda: config.out or RunFolder.next_free("train", images.name), given)
     streamed = isinstance(images, StreamedImages)
     resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200], stream=streamed)
-    with folder.locked():
-        folder.write_text("genotype.json", genotype.to_json())
+    with folder.locked(new=True):
         folder.write_json("recipe.json", {"format": "xnas-recipe"} | asdict(prepared.recipe))
-        folder.write_config("train", images.fingerprint(), resolved)
+        folder.write_text("genotype.json", genotype.to_json())
+        folder.write_config("train", images.fingerprint(), resolved, processes=ranks.size)
         return _run(folder, prepared, images, display or Silence())
 
 
@@ -76,29 +83,41 @@ def resume_training(
     path: Path, *, data: Images | None = None, display: TrainDisplay | None = None
 ) -> TrainResult:
     """Go on with a training that was stopped, from its last checkpoint or, without one, its start."""
-    folder = RunFolder.open(path)
-    fingerprint, saved = folder.read_config("train")
-    config = train_config_from_json(saved)
-    if (folder.path / "model.json").exists():
-        raise ConfigError(f"the training in {path} is finished; its network is in model.safetensors")
-    images = images_again(folder, config, fingerprint, data, "training")
-    genotype = Genotype.load(folder.path / "genotype.json")
+    ranks = join_ranks()
+    folder, display = folder_again(ranks, path), (display if ranks.first else None) or Silence()
     with folder.locked():
-        prepared = prepare_training(config, images, genotype)
-        state = None
-        if folder.checkpoint.exists():
-            state = load_checkpoint(folder.checkpoint, pick_device(config.device))
-        return _run(folder, prepared, images, display or Silence(), state=state, resumed=True)
+        fingerprint, saved = folder.read_config("train")
+        config = train_config_from_json(saved)
+        _require_unfinished(folder, display)
+        images = images_again(folder, config, fingerprint, data, "training")
+        genotype = Genotype.load(folder.path / "genotype.json")
+        prepared = prepare_training(config, images, genotype, ranks)
+        device = pick_device(config.device, ranks)
+        state = ranks.first_reads(lambda: folder.checkpoints.newest(device, display.warn), device)
+        return _run(folder, prepared, images, display, state=state, resumed=True)
+
+
+def _require_unfinished(folder: RunFolder, display: Listener) -> None:
+    """Raise if the model is there, written last; a damaged one is written again."""
+    if not (folder.path / "model.json").exists():
+        return
+    try:
+        load_model(folder.path)
+    except ConfigError as error:
+        if "version" not in str(error):
+            display.warn(f"the model is damaged ({error}); the end of the training is written again")
+            return
+    raise ConfigError(f"the training in {folder.path} is finished; its network is in model.safetensors")
 
 
 def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
     """Settings as a run folder keeps them."""
-    paths = {name: Path(saved[name]) for name in ("out", "data_dir") if saved.get(name) is not None}
     try:
+        paths = {name: Path(saved[name]) for name in ("out", "data_dir") if saved.get(name) is not None}
         return TrainConfig(**{**saved, **paths})
     except TypeError as error:
         raise ConfigError(
-            f"the settings in config.json are of another version of xnas: {error}"
+            f"the settings in config.json are of another version of xnas: {str(error)[:200]}"
         ) from None
 
 
@@ -112,12 +131,18 @@ def _run(
     resumed: bool = False,
 ) -> TrainResult:
     """Make all steps that are left, from `state` or the start, test once, and write the model down."""
-    training, config = prepared.training, prepared.config
+    training, config, ranks = prepared.training, prepared.config, prepared.training.ranks
+    display = display if ranks.first else Silence()
     with own_randomness(training.batch[0].device, stream_seed(config.seed, "drop path")):
+        best: Best | None = None
         if resumed:
-            folder.cut_metrics(0 if state is None else _restore(training, state))
-        records = _make_steps(folder, prepared, images, display, resumed=resumed)
-    return _conclude(folder, prepared, images, records)
+            best = None if state is None else _restore(folder, training, state)
+            folder.restore_metrics(state, display.warn)
+        ranks.require_same(_state(training, best) | {"images": images.fingerprint()}, "at the start")
+        records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
+    result = _conclude(folder, prepared, images, records, best)
+    ranks.wait()  # what the first process writes is there for all
+    return result
 
 
 def _make_steps(
@@ -125,38 +150,42 @@ def _make_steps(
     prepared: PreparedTraining,
     images: Images,
     display: TrainDisplay,
+    best: Best | None,
     *,
     resumed: bool,
-) -> list[TrainEpoch]:
-    training = prepared.training
+) -> tuple[list[TrainEpoch], Best | None]:
+    training, ranks = prepared.training, prepared.training.ranks
     for line in introduction(prepared, images, resumed=resumed):
         display.say(line)
-    records = [TrainEpoch.from_json(line) for line in folder.read_metrics()]
+    records = folder.read_records(TrainEpoch.from_json)
+    minutes = prepared.config.checkpoint_minutes
+    saver = Saver(folder, lambda: _state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
-    with stop_at_round() as stopped:
+    with told_as(folder.path), stop_at_round() as asked:
+        stopped = ranks.agreed(asked)
         while training.epoch < training.settings.epochs:
             if training.step_in_epoch == 0:
                 training.begin_epoch()
-            if step is None:
-                step = executable(prepared)
-            try:
-                record = _train_epoch(prepared, folder, display, stopped, step)
-            except RoundError as error:
-                raise RoundError(f"{error}{_last_good(folder)}") from error
+            with told_with(
+                lambda: f"after step {training.steps}, epoch {training.epoch + 1}", folder.kept
+            ):
+                if step is None:
+                    step = executable(prepared)
+                record = _train_epoch(prepared, saver, display, stopped, step)
             records.append(record)
             folder.append_metric(asdict(record))
-            _keep_best(folder, prepared, records)
-            _save(folder, training)
+            best = _better(prepared, records) or best
+            saver.save()
             display.after_epoch(record, training.settings.epochs)
             if stopped() and training.epoch < training.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, training))
-    return records
+    return records, best
 
 
 def executable(prepared: PreparedTraining) -> Callable[[], None]:
-    """The step as it will be executed: plain, or captured on a GPU."""
+    """The step as it will be executed: plain, or captured on one GPU."""
     training = prepared.training
-    if prepared.config.backend != "fused":
+    if prepared.config.backend != "fused" or not training.ranks.alone:
         return lambda: train_step(training)
     if not isinstance(training.batches, StreamSource):
         return captured(training)
@@ -171,7 +200,7 @@ def executable(prepared: PreparedTraining) -> Callable[[], None]:
 
 def _train_epoch(
     prepared: PreparedTraining,
-    folder: RunFolder,
+    saver: Saver,
     display: TrainDisplay,
     stopped: Callable[[], bool],
     step: Callable[[], None],
@@ -179,7 +208,7 @@ def _train_epoch(
     training, s = prepared.training, prepared.training.settings
     device = training.batch[0].device
     reset_peak(device)
-    started, first = time.perf_counter(), training.step_in_epoch
+    started, paused, first = time.perf_counter(), 0.0, training.step_in_epoch
     while training.step_in_epoch < s.steps_per_epoch:
         if s.rate_by_step:
             training.set_rate()
@@ -190,12 +219,17 @@ def _train_epoch(
             synchronize(device)
             a_step = (time.perf_counter() - started) / (training.step_in_epoch - first)
             display.say(estimate(training, a_step))
-        if stopped() and training.step_in_epoch < s.steps_per_epoch:
+        if training.step_in_epoch < s.steps_per_epoch and (stopped() or saver.due()):
+            synchronize(device)
+            before = time.perf_counter()
+            training.agree()
             training.require_finite()
-            _save(folder, training)
-            raise Interrupted(_how_to_go_on(folder, training))
+            saver.save()
+            paused += time.perf_counter() - before
+            if stopped():
+                raise Interrupted(_how_to_go_on(saver.folder, training))
     synchronize(device)
-    seconds = (time.perf_counter() - started) * s.steps_per_epoch / (s.steps_per_epoch - first)
+    seconds = (time.perf_counter() - started - paused) * s.steps_per_epoch / (s.steps_per_epoch - first)
     memory = memory_in_use(device)
     drop_path = training.model.drop_path
     rates = {
@@ -224,7 +258,8 @@ def _validate(prepared: PreparedTraining) -> Evaluation | None:
     if prepared.valid is None:
         return None
     with _averaged(prepared.training):
-        return _evaluate(prepared, prepared.valid.whole())
+        found = _evaluate(prepared, prepared.valid.whole())
+    return prepared.training.ranks.first_does(lambda: found)  # which decides what is the best so far
 
 
 def _evaluate(prepared: PreparedTraining, batches: Iterable[tuple[Tensor, Tensor]]) -> Evaluation:
@@ -247,61 +282,72 @@ def _averaged(training: Training) -> Iterator[None]:
         training.average.swap()
 
 
-def _keep_best(folder: RunFolder, prepared: PreparedTraining, records: list[TrainEpoch]) -> None:
-    """Save the weights if no epoch before did better on the images held back."""
+Best = dict[str, Any]
+"""Weights that did best so far on the images held back, and their epoch; part of every checkpoint."""
+
+
+def _better(prepared: PreparedTraining, records: list[TrainEpoch]) -> Best | None:
+    """The weights, if no epoch before did better on the images held back."""
     answers = [r.valid_accuracy for r in records if r.valid_accuracy is not None]
-    if answers and answers[-1] > max(answers[:-1], default=-1.0):
-        with _averaged(prepared.training):
-            model = {
-                name: tensor.clone() for name, tensor in prepared.training.model.state_dict().items()
-            }
-        save_checkpoint(folder.path / "checkpoints" / "best.pt", {"model": model, "epoch": len(records)})
+    if not answers or answers[-1] <= max(answers[:-1], default=-1.0):
+        return None
+    with _averaged(prepared.training):
+        model = prepared.training.model.state_dict()
+        return {"model": {n: t.to("cpu", copy=True) for n, t in model.items()}, "epoch": len(records)}
 
 
 def _how_to_go_on(folder: RunFolder, training: Training) -> str:
-    command = f"xnas train --resume {quote(str(folder.path))}"
+    command = f"{training.ranks.command} train --resume {quote(str(folder.path))}"
     if folder.data is None:
         command = f"xnas.resume_training({str(folder.path)!r}, data=...), with the same images"
     return f"stopped after step {training.steps}; go on with: {command}"
 
 
-def _last_good(folder: RunFolder) -> str:
-    if not folder.checkpoint.exists():
-        return "; nothing was kept, as it happened before the first checkpoint"
-    return f"; what was good before it is kept in {folder.checkpoint}"
-
-
-def _save(folder: RunFolder, training: Training) -> None:
+def _state(training: Training, best: Best | None) -> dict[str, Any]:
     kind, version = CHECKPOINT
-    state = training.state_dict() | {
-        "format": kind,
-        "version": version,
-        "metrics_length": folder.metrics_length(),
-    }
-    save_checkpoint(folder.checkpoint, state)
+    return training.state_dict() | {"format": kind, "version": version, "best": best}
 
 
-def _restore(training: Training, state: dict[str, Any]) -> int:
-    """Bring a training to the state of a checkpoint; gives the length of its metrics."""
+def _restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Best | None:
+    """Bring a training to the state of a checkpoint; gives the best weights before it."""
     if not isinstance(state, dict):
         raise ConfigError("the checkpoint holds no training; delete it to begin again")
-    if (state.get("format"), state.get("version")) != CHECKPOINT:
+    kind, version = CHECKPOINT
+    if state.get("format") != kind or state.get("version") not in (version, *OLDER):
         raise ConfigError(
             f"the checkpoint is {state.get('format')} of version {state.get('version')}, this xnas "
-            f"reads {CHECKPOINT[0]} of version {CHECKPOINT[1]}; resume with the version that wrote it"
+            f"reads {kind} of version {version}; resume with the version that wrote it"
         )
+    settings = training.settings
     try:
+        require_position(state, epoch=settings.epochs, step_in_epoch=settings.steps_per_epoch)
         training.load_state_dict(state)
-        return int(state["metrics_length"])
-    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        if state["version"] in OLDER:
+            return _best_of_version_1(folder)
+        best: Best | None = state["best"]
+        if best is not None:
+            best = {"model": {n: t.cpu() for n, t in best["model"].items()}, "epoch": best["epoch"]}
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
         raise ConfigError(
             f"the checkpoint does not fit this training ({type(error).__name__}); it is damaged, or of "
             "another"
         ) from error
+    return best
+
+
+def _best_of_version_1(folder: RunFolder) -> Best | None:
+    path = folder.path / "checkpoints" / "best.pt"
+    return load_checkpoint(path, torch.device("cpu")) if path.exists() else None
 
 
 def _conclude(
-    folder: RunFolder, prepared: PreparedTraining, images: Images, records: list[TrainEpoch]
+    folder: RunFolder,
+    prepared: PreparedTraining,
+    images: Images,
+    records: list[TrainEpoch],
+    best: Best | None,
 ) -> TrainResult:
     """Test the last weights, once, and write the model last: its presence says that the run is over."""
     training = prepared.training
@@ -321,14 +367,13 @@ def _conclude(
         centre=prepared.seen,
         figures=figures,
     )
-    best = folder.path / "checkpoints" / "best.pt"
-    if best.exists():
+    if best is not None and training.ranks.first:
         last = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
-        training.model.load_state_dict(load_checkpoint(best, training.batch[0].device)["model"])
-        (folder.path / "best").mkdir(exist_ok=True)
+        training.model.load_state_dict(best["model"])
         save_model(folder.path / "best", training.model, replace(card, figures={}))
         training.model.load_state_dict(last)
-    save_model(folder.path, training.model, card)
+    if training.ranks.first:
+        save_model(folder.path, training.model, card)
     return TrainResult(
         out=str(folder.path),
         epochs=tuple(records),

@@ -100,6 +100,9 @@ class TrainOptions:
     """Leave the images of a folder in their files, or hold them in memory. By default by their size."""
     balance: bool = False
     """Draw every class equally often, however many images it has."""
+    checkpoint_minutes: float = 10.0
+    """Write a checkpoint inside an epoch when the last one is so old; 0 for one a step. There is one
+    after every epoch."""
     quiet: bool = False
     """Print warnings and errors only."""
 
@@ -128,7 +131,7 @@ class TrainConfig(TrainOptions):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{name.replace('_', '-')} must be a positive number, got {value}")
-        for name in ("weight_decay", "gradient_clip", "auxiliary_weight"):
+        for name in ("weight_decay", "gradient_clip", "auxiliary_weight", "checkpoint_minutes"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise ConfigError(f"{name.replace('_', '-')} must be 0 or more, got {value}")

@@ -1,0 +1,42 @@
+"""The run folder as processes other than the first see it: read, never written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from xnas.engine.distributed import Ranks
+from xnas.runs.run_folder import RunFolder
+
+
+class Onlooker(RunFolder):
+    """A folder that another process holds and writes."""
+
+    @contextmanager
+    def locked(self, *, new: bool = False) -> Iterator[None]:  # noqa: ARG002 - the first process does
+        """Nothing: the first process holds the folder."""
+        yield
+
+    def write_text(self, name: str, text: str) -> None:
+        """Nothing."""
+
+    def append_metric(self, value: object) -> None:
+        """Nothing."""
+
+    def restore_metrics(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
+        """Nothing."""
+
+
+def new_folder(ranks: Ranks, choose: Callable[[], Path], data: str | None) -> RunFolder:
+    """A new folder, which the first process chooses and makes, for it to write and all to know."""
+    path = ranks.first_does(lambda: RunFolder.create(choose(), data).path)
+    return RunFolder(path, data) if ranks.first else Onlooker(path, data)
+
+
+def folder_again(ranks: Ranks, path: Path) -> RunFolder:
+    """The folder of a run that is resumed, by as many processes as began it."""
+    folder = RunFolder.open(path) if ranks.first else Onlooker.open(path)
+    folder.require_processes(ranks.size)
+    return folder

@@ -1,0 +1,151 @@
+"""Checkpoints: rotation, digests, falling back, versions, and that loading executes nothing."""
+
+import errno
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from searching import engine
+
+from xnas import ConfigError
+from xnas.engine import Checkpoints, load_checkpoint, require_sound
+from xnas.engine.checkpoint import require_version
+from xnas.errors import RoundError
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Four were saved, three are left."""
+    kept = Checkpoints(tmp_path / "checkpoints")
+    for number in range(1, 5):
+        kept.save({"number": number, "weights": torch.full((50,), float(number))})
+    return kept
+
+
+def newest(kept):
+    warnings = []
+    state = kept.newest(CPU, warnings.append)
+    return state["number"], warnings
+
+
+def test_the_last_three_are_kept_and_the_newest_counts(three):
+    assert [path.name[:6] for path in three.files()] == ["000004", "000003", "000002"]
+    assert newest(three) == (4, [])
+    assert Checkpoints(Path("nowhere")).newest(CPU, print) is None
+
+
+@pytest.mark.parametrize("place", [0, 0.1, 0.5, 0.9, 0.999])
+def test_one_flipped_bit_anywhere_is_noticed_and_the_one_before_is_used(three, place):
+    path = three.files()[0]
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 1
+    path.write_bytes(content)
+    number, warnings = newest(three)
+    assert number == 3
+    assert len(warnings) == 1
+    assert f"the checkpoint {path} is damaged" in warnings[0]
+    assert "going on from the one before it, 000003-" in warnings[0]
+
+
+@pytest.mark.parametrize("length", [0, 1, 700])
+def test_a_checkpoint_that_was_cut_short_is_passed_over(three, length):
+    path = three.files()[0]
+    path.write_bytes(path.read_bytes()[:length])
+    assert newest(three)[0] == 3
+
+
+def test_what_is_saved_after_a_damaged_one_is_newer_than_it(three):
+    three.files()[0].write_bytes(b"damaged")
+    three.save({"number": 5})
+    assert newest(three) == (5, [])
+
+
+def test_if_all_are_damaged_nothing_is_begun_again_silently(three):
+    for path in three.files():
+        path.write_bytes(b"x")
+    with pytest.raises(ConfigError, match=r"000004-.* is damaged .*no other one before it; delete"):
+        newest(three)
+
+
+def test_one_that_cannot_be_read_is_passed_over(three, monkeypatch):
+    bad, read = three.files()[0], Path.read_bytes
+
+    def failing(path):
+        if path == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", failing)
+    number, warnings = newest(three)
+    assert number == 3
+    assert "Input/output error" in warnings[0]
+
+
+def test_a_disk_that_is_full_is_told_and_all_old_checkpoints_stay(three, monkeypatch):
+    before = three.files()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(ConfigError, match=r"cannot write the checkpoint .*No space left.*; make room"):
+        three.save({"number": 5})
+    assert sorted(three.folder.iterdir()) == sorted(before)
+    assert newest(three) == (4, [])
+
+
+def test_an_old_one_that_cannot_be_removed_stops_nothing(three, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.unlink", refuse)
+        three.save({"number": 5})
+    assert len(three.files()) == 4
+    three.save({"number": 6})
+    assert len(three.files()) == 3
+
+
+def test_the_only_checkpoint_of_earlier_versions_is_read_and_leaves_in_its_turn(tmp_path):
+    torch.save({"number": 0}, tmp_path / "last.pt")
+    kept = Checkpoints(tmp_path)
+    assert newest(kept) == (0, [])
+    for number in (1, 2, 3):
+        kept.save({"number": number})
+    assert [path.name[:6] for path in kept.files()] == ["000003", "000002", "000001"]
+
+
+def test_loading_executes_nothing(tmp_path):
+    class Malicious:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "executed",))
+
+    path = tmp_path / "last.pt"
+    torch.save({"number": Malicious()}, path)
+    with pytest.raises(ConfigError, match=r"cannot read the checkpoint .*UnpicklingError"):
+        load_checkpoint(path, CPU)
+    path.write_bytes(pickle.dumps(Malicious()))
+    with pytest.raises(ConfigError, match="cannot read the checkpoint"):
+        load_checkpoint(path, CPU)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_versions_that_are_not_known_are_refused_by_name():
+    for version in (1, 2):
+        require_version({"format": "xnas-search-checkpoint", "version": version})
+    with pytest.raises(ConfigError, match="has format version 3, this xnas reads 2; resume it with"):
+        require_version({"format": "xnas-search-checkpoint", "version": 3})
+
+
+def test_a_search_whose_numbers_broke_is_not_kept():
+    search = engine()
+    require_sound(search)
+    search.weights[0].data.fill_(float("nan"))
+    with pytest.raises(
+        RoundError, match="no longer finite numbers in epoch 1, round 0; lower --weights"
+    ):
+        require_sound(search)
