@@ -175,7 +175,8 @@ def test_a_search_goes_on_with_the_other_backend(space, before, after):
         play_round(one)
     for kind, mixture in same.mixtures.items():
         torch.testing.assert_close(changed.mixtures[kind], mixture, rtol=1e-5, atol=1e-6)
+    weights = changed.supernet.state_dict()
     for name, tensor in same.supernet.state_dict().items():
-        torch.testing.assert_close(changed.supernet.state_dict()[name], tensor, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(weights[name], tensor, rtol=1e-4, atol=1e-5)
     for weight, kept in changed.weight_optimizer.state.items():  # as fused optimizers want them
         assert kept["momentum_buffer"].stride() == weight.stride()
