@@ -15,6 +15,7 @@ import re
 import shutil
 import time
 import zlib
+from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(ABC):
     """Something to measure once. Name and command together tell it from all others."""
 
     name: str
@@ -43,9 +44,9 @@ class Job:
     """Seconds that it is expected to take."""
 
     @property
+    @abstractmethod
     def command(self) -> str:
         """What a user would type for the same."""
-        raise NotImplementedError
 
     @property
     def folder_name(self) -> str:
