@@ -27,6 +27,8 @@ def exact_search(*, fused, **space):
 @pytest.mark.parametrize("space", [{}, {"space": "nasbench201", "cells": 1, "channels": 4}])
 def test_fused_rounds_stay_the_reference_s(space):
     plain, fused = exact_search(fused=False, **space), exact_search(fused=True, **space)
+    assert fused.supernet.fused
+    assert not plain.supernet.fused
     for _ in range(ROUNDS):
         play_round(plain)
         play_round(fused)

@@ -170,6 +170,8 @@ def test_a_search_goes_on_with_the_other_backend(space, before, after):
         play_round(begun)
     state = search_state(begun)
     changed, same = (prepare(tiny(backend=b, **space), stripes()).search for b in (after, before))
+    assert changed.supernet.fused == (after == "fused")
+    assert same.supernet.fused == (before == "fused")
     for one in (changed, same):
         restore_search(one, copied(state))
         play_round(one)

@@ -86,10 +86,15 @@ def compiled_sides(weights: Sequence[Tensor], plan: Plan) -> dict[str, bool]:
     }
 
 
+def require_sides(plan: Plan) -> None:
+    """The kernels know no others."""
+    unknown = set(plan.sides).difference(SIDES)
+    assert not unknown, unknown  # noqa: S101
+
+
 def of_every_side(weights: Sequence[Tensor], plan: Plan) -> list[Tensor]:
     """Weights of side 3, 5 and 7; any tensor where there are none."""
-    unknown = set(plan.sides).difference(SIDES)
-    assert not unknown, unknown  # noqa: S101 - the kernels know no others
+    require_sides(plan)
     given = dict(zip(plan.sides, weights, strict=True))
     return [given.get(side, weights[0]) for side in SIDES]
 

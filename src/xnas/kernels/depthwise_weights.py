@@ -16,7 +16,7 @@ from xnas.kernels.depthwise import (
     begins,
     channels_together,
     compiled_sides,
-    of_every_side,
+    require_sides,
     row_runs_of,
     runs_of,
 )
@@ -69,7 +69,7 @@ def _launch_weight_gradient(
     sizes = {side: weight.numel() for side, weight in zip(plan.sides, like, strict=True)}
     begin5 = sizes.get(3, 0)
     most = plan.sides[-1]
-    of_every_side(like, plan)
+    require_sides(plan)
     _weight_gradient[(slots * most, splits, columns)](
         x,
         gradient,

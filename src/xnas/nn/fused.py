@@ -9,7 +9,8 @@ a training has memory to spare. Sums are made in float32 at least, whatever the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -75,12 +76,19 @@ def stages_of(layers: Sequence[nn.Module]) -> list[Stage] | None:
 def separable(x: Tensor, stages: list[Stage]) -> Tensor:
     """Output of the stages, in training, of images (batch, channels, height, width)."""
     torch._foreach_add_([stage.batches for stage in stages], 1)
+    with _settled_type(x) as images:
+        out: Tensor = _Separable.apply(images, stages, *(p for s in stages for p in s.parameters))
+    return out
+
+
+@contextmanager
+def _settled_type(x: Tensor) -> Iterator[Tensor]:
+    """The images in the type that autocast asks for; inside, nothing is cast any more."""
     device = x.device.type
     if torch.is_autocast_enabled(device):
         x = x.to(torch.get_autocast_dtype(device))
-    with torch.autocast(device, enabled=False):  # the dtypes are settled
-        out: Tensor = _Separable.apply(x, stages, *(p for s in stages for p in s.parameters))
-    return out
+    with torch.autocast(device, enabled=False):
+        yield x
 
 
 def pool(x: Tensor, stride: int, *, largest: bool) -> Tensor:
@@ -160,12 +168,9 @@ def projection(x: Tensor, point: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
     assert norm.running_mean is not None  # noqa: S101 - for the type checker
     assert norm.running_var is not None  # noqa: S101
     norm.get_buffer("num_batches_tracked").add_(1)
-    device = x.device.type
-    if torch.is_autocast_enabled(device):
-        x = x.to(torch.get_autocast_dtype(device))
     running = norm.running_mean, norm.running_var
-    with torch.autocast(device, enabled=False):
-        out: Tensor = _Projection.apply(x, running, point.weight, norm.weight, norm.bias)
+    with _settled_type(x) as images:
+        out: Tensor = _Projection.apply(images, running, point.weight, norm.weight, norm.bias)
     return out
 
 
