@@ -13,19 +13,19 @@ INPUTS = 4
 SORTED = (0, 0, 2)  # inputs 1 and 3 are read by no slot
 MIXED = (2, 0, 0)
 
-# kernel, stride, dilation, channels, batch, height, width; at stride 1 a thread computes 4 pixels that
-# are a dilation apart, so a row is runs of 4 or 8, the last of which may be cut off
+# kernel, stride, dilation, channels, batch, height, width; at stride 1 a lane computes 4 pixels that are
+# a dilation apart, so a column is runs of 4 or 8, the last of which may be cut off
 SMALL = [
     (3, 1, 1, 5, 2, 7, 5),
     (5, 1, 1, 16, 1, 6, 9),
-    (7, 1, 1, 3, 1, 7, 3),  # narrower than its run
+    (7, 1, 1, 3, 1, 7, 3),  # narrower than its taps
     (3, 1, 1, 1, 1, 3, 17),
     (5, 1, 2, 3, 1, 5, 9),
-    (3, 1, 2, 70, 2, 5, 4),  # 70 channels in blocks of 64, 20 runs in blocks of 16
+    (3, 1, 2, 70, 2, 5, 4),  # 70 channels in lanes of 2 and in blocks of 8
     (5, 1, 2, 5, 1, 4, 17),
     (3, 1, 2, 2, 2, 3, 1),
     (3, 2, 1, 16, 2, 9, 5),
-    (3, 2, 2, 16, 2, 7, 7),  # 98 pixels in blocks of 64
+    (3, 2, 2, 16, 2, 7, 7),
     (5, 2, 2, 1, 2, 9, 17),
     (7, 2, 2, 3, 1, 3, 5),  # larger than its image
 ]
@@ -280,6 +280,16 @@ def test_what_is_not_a_number_passes_the_relu(sides, shape):
     assert right.any()
     assert torch.all(found | ~right)
     assert not found[:2, :, 1:].any()  # of input 0 the first channel alone
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_slots_with_inputs_of_their_own_need_no_groups(sides, stride):
+    rows = [(slot, side, dilation) for slot, (side, dilation) in enumerate([(3, 1), (5, 2), (3, 2)])]
+    x = sides.draw(3, 2, 5, 6, 4)
+    weights = [sides.draw(2, 9, 4), sides.draw(1, 25, 4)]
+    gradient = sides.draw(3, 2, -(-5 // stride), 6 // stride, 4)
+    plan = plan_of(rows, inputs=3, device=x.device, alone=True)
+    sides.compare(input_gradient, gradient, x, *weights, plan=plan, stride=stride)
 
 
 def test_nothing_infinite_flows_through_a_closed_gate(sides):

@@ -6,8 +6,9 @@ side and dilation, and writes its own output. Weights are (slots, taps, channels
 by row, in this order in memory or with taps last. Convolutions are padded so that stride 1 keeps the
 size; sums are made in float32 at least.
 
-A thread computes runs of pixels, a dilation apart: a pixel that was loaded serves all taps that touch
-it. The gradient of a convolution of stride 1 is one with its taps in reverse, by the same kernel.
+A lane computes a few channels of a run: pixels of one column, a dilation apart. A pixel that was loaded
+serves all taps that touch it, and neighbouring lanes load what lies together in memory. The gradient of
+a convolution of stride 1 is one with its taps in reverse, by the same kernel.
 """
 
 from __future__ import annotations
@@ -17,11 +18,18 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from xnas.kernels.depthwise_plan import Plan, plain_depthwise, plain_input_gradient
-from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
-
-RUN = 4  # pixels a thread computes together
-BLOCK = 1024  # runs x channels of a program
-SIDES = (3, 5, 7)
+from xnas.kernels.depthwise_squares import launch_squares
+from xnas.kernels.depthwise_taps import (
+    BLOCK,
+    begins,
+    channels_together,
+    compiled_sides,
+    first_tap,
+    lane_width,
+    of_every_side,
+    runs_of,
+)
+from xnas.kernels.language import compiles_for, inside, kernel, parts, tl
 
 
 def depthwise(
@@ -57,46 +65,12 @@ def depthwise_input_gradient(
     """
     if not plan.rows:
         return
-    if compiles_for(gradient):
+    if not compiles_for(gradient):
+        plain_input_gradient(gradient, weights, plan, x, stride, into)
+    elif stride == 1:
         _launch(gradient, weights, plan, x, into, stride, back=True, relu=False)
     else:
-        plain_input_gradient(gradient, weights, plan, x, stride, into)
-
-
-def runs_of(width: int, stride: int, dilation: int) -> tuple[int, int]:
-    """Pixels of a run, and runs of a row; at stride 2 neighbours share too little."""
-    return (1, width) if stride > 1 else (RUN, parts(width, RUN * dilation) * dilation)
-
-
-def channels_together(weights: Sequence[Tensor]) -> bool:
-    """Whether the channels of a tap lie together in memory; otherwise the taps of a channel do."""
-    return all(weight.is_contiguous() for weight in weights)
-
-
-def compiled_sides(weights: Sequence[Tensor], plan: Plan) -> dict[str, bool]:
-    """For which sides to compile a kernel: those that occur, and for packed weights 3 and 5 anyway.
-
-    A deletion may leave a search one of them, and should compile nothing.
-    """
-    packed = channels_together(weights)
-    return {
-        "three": packed or 3 in plan.sides,
-        "five": packed or 5 in plan.sides,
-        "seven": 7 in plan.sides,
-    }
-
-
-def require_sides(plan: Plan) -> None:
-    """The kernels know no others."""
-    unknown = set(plan.sides).difference(SIDES)
-    assert not unknown, unknown  # noqa: S101
-
-
-def of_every_side(weights: Sequence[Tensor], plan: Plan) -> list[Tensor]:
-    """Weights of side 3, 5 and 7; any tensor where there are none."""
-    require_sides(plan)
-    given = dict(zip(plan.sides, weights, strict=True))
-    return [given.get(side, weights[0]) for side in SIDES]
+        launch_squares(gradient, weights, plan, x, into)
 
 
 def _launch(
@@ -111,116 +85,160 @@ def _launch(
     relu: bool,
 ) -> None:
     outputs, batch, height, width, channels = out.shape
-    block_c = min(64, power_of_two(channels))
-    block_m = BLOCK // block_c
-    runs = [runs_of(width, stride, dilation) for dilation in plan.dilations]
-    blocks = parts(batch * height * max(row_runs for _, row_runs in runs), block_m)
-    _convolve[(blocks, outputs, parts(channels, block_c))](
+    vector = lane_width(channels)
+    run, runs = runs_of(height, stride, plan.dilations)
+    block = BLOCK // vector
+    _convolve[(parts(batch * runs * width * (channels // vector), block), outputs)](
         x,
         *of_every_side(weights, plan),
         plan.table,
-        plan.first,
-        plan.order,
+        plan.group_table,
+        plan.members,
         gate,
         out,
         batch,
-        x.shape[2],
-        x.shape[3],
-        height,
-        width,
+        from_height=x.shape[2],
+        from_width=x.shape[3],
+        height=height,
+        width=width,
         channels=channels,
+        vector=vector,
         together=channels_together(weights),
         stride=stride,
         back=back,
+        grouped=back and not plan.alone,
         relu=relu,
         **compiled_sides(weights, plan),
-        run=runs[0][0],
-        block_m=block_m,
-        block_c=block_c,
+        run=run,
+        block=block,
     )
 
 
-@kernel(
-    numbers=["images", "from_height", "from_width", "height", "width"],
-    tables=["table", "first", "order"],
-)
+@kernel(numbers=["images"], tables=["table", "group_table", "members"])
 def _convolve(
     x,
     weight3,
     weight5,
     weight7,
     table,
-    first,
-    order,
+    group_table,
+    members,
     gate,
     out,
     images,
-    from_height,
-    from_width,
-    height,
-    width,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
     channels: tl.constexpr,
+    vector: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     back: tl.constexpr,
+    grouped: tl.constexpr,
     relu: tl.constexpr,
     three: tl.constexpr,
     five: tl.constexpr,
     seven: tl.constexpr,
     run: tl.constexpr,
-    block_m: tl.constexpr,
-    block_c: tl.constexpr,
+    block: tl.constexpr,
 ):
     """Convolve, or add up the convolutions of a group on their way back; a program writes runs."""
     which = tl.program_id(1)
-    begin, end, leader = which, which + 1, which
-    if back:
-        begin, end = tl.load(first + which), tl.load(first + which + 1)
-        leader = tl.load(order + begin)
-    source = tl.load(table + 4 * leader)
-    dilation = tl.load(table + 4 * leader + 2)
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = tl.program_id(2) * block_c + tl.arange(0, block_c)
-    row_runs = row_runs_of(width, dilation, run)
-    left = begins(m, row_runs, dilation, run)
-    line = m // row_runs
-    top = line % height
-    image = line // height
+    dilation = tl.load(group_table + 4 * which + 1 if grouped else table + 4 * which + 2)
+    if dilation == 1:
+        _compute(
+            x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
+            from_width, height, width, channels, vector, together, stride, back, grouped, relu, three,
+            five, seven, run, block, 1,
+        )  # fmt: skip
+    else:
+        _compute(
+            x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
+            from_width, height, width, channels, vector, together, stride, back, grouped, relu, three,
+            five, seven, run, block, 2,
+        )  # fmt: skip
+
+
+@inside
+def _compute(
+    x,
+    weight3,
+    weight5,
+    weight7,
+    table,
+    group_table,
+    members,
+    gate,
+    out,
+    images,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
+    channels: tl.constexpr,
+    vector: tl.constexpr,
+    together: tl.constexpr,
+    stride: tl.constexpr,
+    back: tl.constexpr,
+    grouped: tl.constexpr,
+    relu: tl.constexpr,
+    three: tl.constexpr,
+    five: tl.constexpr,
+    seven: tl.constexpr,
+    run: tl.constexpr,
+    block: tl.constexpr,
+    dilation: tl.constexpr,
+):
+    which = tl.program_id(1)
+    begin, end, rows = which, which + 1, table
+    if grouped:
+        source = tl.load(group_table + 4 * which)
+        begin, end = tl.load(group_table + 4 * which + 2), tl.load(group_table + 4 * which + 3)
+        rows = members
+    else:
+        source = tl.load(table + 4 * which)
+    groups: tl.constexpr = channels // vector
+    lane = tl.program_id(0) * block + tl.arange(0, block)
+    c = (lane % groups * vector)[:, None] + tl.arange(0, vector)[None, :]
+    left = lane // groups % width
+    line = lane // groups // width
+    apart: tl.constexpr = dilation if run > 1 else 1
+    runs: tl.constexpr = (height + run * apart - 1) // (run * apart) * apart
+    image = line // runs
+    top = begins(line % runs, apart, run)
     fits = image < images
-    known = c < channels
-    a0 = tl.zeros((block_m, block_c), tl.float32)
+    a0 = tl.zeros((block, vector), tl.float32)
     a1, a2, a3 = a0, a0, a0
-    plane = tl.full((), channels, tl.int64) * images * from_height * from_width
+    plane = tl.full((), channels * from_height * from_width, tl.int64) * images
     for number in range(begin, end):
-        slot = number
-        origin = x + source * plane
+        side = tl.load(rows + 4 * number + 1)
+        row = tl.load(rows + 4 * number + (2 if grouped else 3))
+        slot = source
         if back:
-            slot = tl.load(order + number)
-            origin = x + slot * plane
-        side = tl.load(table + 4 * slot + 1)
-        row = tl.load(table + 4 * slot + 3)
+            slot = which
+        if grouped:
+            slot = tl.load(members + 4 * number)
+        origin = x + slot * plane
         if three:  # noqa: SIM102 - or it would be compiled; so below
             if side == 3:
                 a0, a1, a2, a3 = _add_taps(
                     a0, a1, a2, a3, origin, weight3 + row * (9 * channels), image, top, left, fits, c,
-                    known, from_height, from_width, dilation, channels, 3, together, stride, back, relu,
-                    run,
+                    from_height, from_width, dilation, channels, 3, together, stride, back, relu, run,
                 )  # fmt: skip
         if five:  # noqa: SIM102
             if side == 5:
                 a0, a1, a2, a3 = _add_taps(
                     a0, a1, a2, a3, origin, weight5 + row * (25 * channels), image, top, left, fits, c,
-                    known, from_height, from_width, dilation, channels, 5, together, stride, back, relu,
-                    run,
+                    from_height, from_width, dilation, channels, 5, together, stride, back, relu, run,
                 )  # fmt: skip
         if seven:  # noqa: SIM102
             if side == 7:
                 a0, a1, a2, a3 = _add_taps(
                     a0, a1, a2, a3, origin, weight7 + row * (49 * channels), image, top, left, fits, c,
-                    known, from_height, from_width, dilation, channels, 7, together, stride, back, relu,
-                    run,
+                    from_height, from_width, dilation, channels, 7, together, stride, back, relu, run,
                 )  # fmt: skip
-    plane = tl.full((), channels, tl.int64) * images * height * width
+    plane = tl.full((), channels * height * width, tl.int64) * images
     for index in tl.static_range(run):
         total = a0
         if index == 1:
@@ -229,31 +247,13 @@ def _convolve(
             total = a2
         if index == 3:
             total = a3
-        z = left + index * dilation
-        place = ((line * width + z) * channels)[:, None] + c[None, :]
-        inside = (fits & (z < width))[:, None] & known[None, :]
+        y = top + index * dilation
+        place = (((image * height + y) * width + left) * channels)[:, None] + c
+        there = (fits & (y < height))[:, None]
         if back:
-            passes = tl.load(gate + source * plane + place, mask=inside, other=0.0) > 0
+            passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
             total = tl.where(passes, total, 0.0)
-        tl.store(out + which * plane + place, total, mask=inside)
-
-
-@inside
-def row_runs_of(width, dilation, run: tl.constexpr):  # noqa: ANN201 - Triton's
-    """Runs of a row."""
-    number = width
-    if run > 1:
-        number = (width + run * dilation - 1) // (run * dilation) * dilation
-    return number
-
-
-@inside
-def begins(m, row_runs, dilation, run: tl.constexpr):  # noqa: ANN201 - Triton's
-    """Where a run begins in its row."""
-    left = m % row_runs
-    if run > 1:
-        left = (left // dilation) * (dilation * run) + left % dilation
-    return left
+        tl.store(out + which * plane + place, total, mask=there)
 
 
 @inside
@@ -267,12 +267,11 @@ def _add_taps(
     image,
     top,
     left,
-    lines,
+    lanes,
     c,
-    known,
-    from_height,
-    from_width,
-    dilation,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    dilation: tl.constexpr,
     channels: tl.constexpr,
     side: tl.constexpr,
     together: tl.constexpr,
@@ -281,49 +280,38 @@ def _add_taps(
     relu: tl.constexpr,
     run: tl.constexpr,
 ):
-    """Add one convolution to the pixels of every run."""
-    for row in range(side):
-        y = top + (row - side // 2) * dilation
-        fits = lines
-        if back and stride > 1:
-            fits = fits & (y % stride == 0)
-            y = tl.where(y < 0, -1, y // stride)
-        elif stride > 1:
-            y = top * stride + (row - side // 2) * dilation
-        fits = fits & (y >= 0) & (y < from_height)
-        place = (image * from_height + y) * from_width
+    """Add one convolution to the pixels of every run, column by column of its taps.
+
+    Constants are added to addresses, not to places: the hardware does it while loading.
+    """
+    above = top * stride - side // 2 * dilation
+    first = x + (((image * from_height + above) * from_width + left * stride) * channels)[:, None] + c
+    taps = first_tap(weight, c, side, together)
+    apart: tl.constexpr = channels if together else 1
+    row: tl.constexpr = side * apart
+    for column in range(side):
+        away = (column - side // 2) * dilation
+        fits = lanes & (left * stride + away >= 0) & (left * stride + away < from_width)
+        pixel = first + away * channels
+        tap = taps + column * apart
+        if back:
+            tap = taps + (side * side - 1 - column) * apart
         for step in tl.static_range(side + run - 1):
-            z = left + (step - side // 2) * dilation
-            there = fits
-            if back and stride > 1:
-                there = there & (z % stride == 0)
-                z = tl.where(z < 0, -1, z // stride)
-            elif stride > 1:
-                z = left * stride + (step - side // 2) * dilation
-            there = there & (z >= 0) & (z < from_width)
-            value = tl.load(
-                x + ((place + z) * channels)[:, None] + c[None, :],
-                mask=there[:, None] & known[None, :],
-                other=0.0,
-            ).to(tl.float32)
+            y = above + step * dilation
+            there = (fits & (y >= 0) & (y < from_height))[:, None]
+            value = tl.load(pixel + step * (dilation * from_width * channels), mask=there, other=0.0)
+            value = value.to(tl.float32)
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
                 if step - index >= 0 and step - index < side:
-                    tap = row * side + (step - index)
-                    if back:
-                        tap = side * side - 1 - tap
-                    if together:
-                        factor = tl.load(weight + tap * channels + c, mask=known, other=0.0)
-                    else:
-                        factor = tl.load(weight + tap + c * (side * side), mask=known, other=0.0)
-                    found = value * factor.to(tl.float32)[None, :]
+                    factor = tl.load(tap + (step - index) * (-row if back else row)).to(tl.float32)
                     if index == 0:
-                        a0 += found
+                        a0 += value * factor
                     if index == 1:
-                        a1 += found
+                        a1 += value * factor
                     if index == 2:
-                        a2 += found
+                        a2 += value * factor
                     if index == 3:
-                        a3 += found
+                        a3 += value * factor
     return a0, a1, a2, a3

@@ -22,9 +22,12 @@ class Plan:
     """The same, with the row of its weights among those of its side (slots x 4)."""
     groups: tuple[tuple[int, int], ...]
     """Slots that share an input and a dilation, in this order."""
-    first: Tensor
-    order: Tensor
-    """Those of group i are order[first[i] : first[i + 1]]."""
+    group_table: Tensor
+    """Of each group its input, its dilation, and where its members begin and end (groups x 4)."""
+    members: Tensor
+    """Group by group the number of a slot, its side, the row of its weights, and 0 (slots x 4)."""
+    alone: bool
+    """Slot i reads input i, and no other does: groups are slots, by design and not by chance."""
     arrivals: Tensor
     """The groups of input i are those from arrivals[i] to arrivals[i + 1]."""
 
@@ -39,22 +42,29 @@ class Plan:
         return sorted({dilation for _, _, dilation in self.rows})
 
 
-def plan_of(rows: Sequence[tuple[int, int, int]], *, inputs: int, device: torch.device) -> Plan:
+def plan_of(
+    rows: Sequence[tuple[int, int, int]], *, inputs: int, device: torch.device, alone: bool = False
+) -> Plan:
     """A plan for slots of these inputs, sides and dilations; weights of a side are in this order."""
+    assert not alone or [row[0] for row in rows] == list(range(len(rows)))  # noqa: S101
 
     def table(numbers: Iterable[int]) -> Tensor:
         return torch.tensor(list(numbers), dtype=torch.int32, device=device)
 
     sides = [side for _, side, _ in rows]
-    numbers = ((*row, sides[:slot].count(row[1])) for slot, row in enumerate(rows))
+    places = [sides[:slot].count(side) for slot, side in enumerate(sides)]
+    numbers = ((*row, place) for row, place in zip(rows, places, strict=True))
     keys = [(source, dilation) for source, _, dilation in rows]
     groups = sorted(set(keys))
+    order = sorted(range(len(rows)), key=keys.__getitem__)
+    spans = ((sum(key < g for key in keys), sum(key <= g for key in keys)) for g in groups)
     return Plan(
         rows=tuple(rows),
         table=table(number for row in numbers for number in row),
         groups=tuple(groups),
-        first=table([*(sum(key < group for key in keys) for group in groups), len(rows)]),
-        order=table(sorted(range(len(rows)), key=keys.__getitem__)),
+        group_table=table(n for group, span in zip(groups, spans, strict=True) for n in (*group, *span)),
+        members=table(n for slot in order for n in (slot, sides[slot], places[slot], 0)),
+        alone=alone,
         arrivals=table(sum(source < i for source, _ in groups) for i in range(inputs + 1)),
     )
 

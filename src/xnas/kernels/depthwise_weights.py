@@ -1,7 +1,7 @@
 """Gradients of the weights of depthwise convolutions, of many slots at once.
 
-A program adds up one row of a slot's taps over a share of the runs of pixels (`depthwise`), so that the
-pixels of a row of the image serve all its taps; shares are added up in a fixed order.
+A program adds up one column of a slot's taps over a share of the runs of pixels (`depthwise`), so that
+the pixels of a column of the image serve all its taps; shares are added up in a fixed order.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from xnas.kernels.depthwise import (
+from xnas.kernels.depthwise_plan import Plan, plain_weight_gradients
+from xnas.kernels.depthwise_taps import (
     BLOCK,
     begins,
     channels_together,
     compiled_sides,
     require_sides,
-    row_runs_of,
     runs_of,
 )
-from xnas.kernels.depthwise_plan import Plan, plain_weight_gradients
-from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
+from xnas.kernels.language import channel_block, compiles_for, inside, kernel, parts, tl
 from xnas.kernels.sums import add_up
 
 PROGRAMS = 2048  # many for each multiprocessor: those of large convolutions take longer
@@ -56,13 +55,13 @@ def _launch_weight_gradient(
 ) -> None:
     """Partial sums over shares of the pixels, added up in a fixed order."""
     slots, batch, height, width, channels = gradient.shape
-    block_c = min(64, power_of_two(channels))
+    block_c = channel_block(channels)
     block_m = BLOCK // block_c
-    columns = parts(channels, block_c)
-    row_runs = [runs_of(width, stride, dilation) for dilation in plan.dilations]
-    runs = batch * height * max(number for _, number in row_runs)
-    rows = sum(side for _, side, _ in plan.rows)
-    splits = max(1, min(parts(runs, 2 * block_m), PROGRAMS // (rows * columns)))
+    blocks = parts(channels, block_c)
+    run, runs = runs_of(height, stride, plan.dilations)
+    runs *= batch * width
+    columns = sum(side for _, side, _ in plan.rows)
+    splits = max(1, min(parts(runs, 2 * block_m), PROGRAMS // (columns * blocks)))
     share = parts(parts(runs, splits), block_m) * block_m
     splits = parts(runs, share)
     partial = torch.empty(splits, out.numel(), dtype=torch.float32, device=x.device)
@@ -70,7 +69,7 @@ def _launch_weight_gradient(
     begin5 = sizes.get(3, 0)
     most = plan.sides[-1]
     require_sides(plan)
-    _weight_gradient[(slots * most, splits, columns)](
+    _weight_gradient[(slots * most, splits, blocks)](
         x,
         gradient,
         plan.table,
@@ -81,29 +80,23 @@ def _launch_weight_gradient(
         begin5,
         begin5 + sizes.get(5, 0),
         batch,
-        x.shape[2],
-        x.shape[3],
-        height,
-        width,
+        from_height=x.shape[2],
+        from_width=x.shape[3],
+        height=height,
+        width=width,
         channels=channels,
         together=channels_together(like),
         stride=stride,
         relu=relu,
         **compiled_sides(like, plan),
-        run=row_runs[0][0],
+        run=run,
         block_m=block_m,
         block_c=block_c,
     )
     add_up(partial, out)
 
 
-@kernel(
-    numbers=[
-        *("most", "share", "size", "begin5", "begin7"),
-        *("images", "from_height", "from_width", "height", "width"),
-    ],
-    tables=["table"],
-)
+@kernel(numbers=["most", "share", "size", "begin5", "begin7", "images"], tables=["table"])
 def _weight_gradient(
     x,
     gradient,
@@ -115,10 +108,10 @@ def _weight_gradient(
     begin5,
     begin7,
     images,
-    from_height,
-    from_width,
-    height,
-    width,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
     channels: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
@@ -130,8 +123,8 @@ def _weight_gradient(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    """One program adds up one row of taps over one share of the runs; there may be no such row."""
-    slot, row, split = tl.program_id(0) // most, tl.program_id(0) % most, tl.program_id(1)
+    """One program adds up one column of taps over a share of the runs; there may be no such column."""
+    slot, column, split = tl.program_id(0) // most, tl.program_id(0) % most, tl.program_id(1)
     c = tl.program_id(2) * block_c + tl.arange(0, block_c)
     side = tl.load(table + 4 * slot + 1)
     dilation = tl.load(table + 4 * slot + 2)
@@ -140,43 +133,87 @@ def _weight_gradient(
     x += tl.load(table + 4 * slot) * plane * from_height * from_width
     gradient += slot * plane * height * width
     partial += split.to(tl.int64) * size
+    if dilation == 1:
+        _add_up_taps(
+            x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
+            from_height, from_width, height, width, c, channels, together, stride, relu, three, five,
+            seven, run, block_m, block_c, 1,
+        )  # fmt: skip
+    else:
+        _add_up_taps(
+            x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
+            from_height, from_width, height, width, c, channels, together, stride, relu, three, five,
+            seven, run, block_m, block_c, 2,
+        )  # fmt: skip
+
+
+@inside
+def _add_up_taps(
+    x,
+    gradient,
+    partial,
+    side,
+    column,
+    number,
+    begin5,
+    begin7,
+    split,
+    share,
+    images,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
+    c,
+    channels: tl.constexpr,
+    together: tl.constexpr,
+    stride: tl.constexpr,
+    relu: tl.constexpr,
+    three: tl.constexpr,
+    five: tl.constexpr,
+    seven: tl.constexpr,
+    run: tl.constexpr,
+    block_m: tl.constexpr,
+    block_c: tl.constexpr,
+    dilation: tl.constexpr,
+):
     if three:  # noqa: SIM102 - or it would be compiled; so below
         if side == 3:
-            _add_row(
-                x, gradient, partial + number * 9, row, split, share, images, from_height,
+            _add_column(
+                x, gradient, partial + number * 9, column, split, share, images, from_height,
                 from_width, height, width, dilation, c, channels, 3, together, stride, relu, run,
                 block_m, block_c,
             )  # fmt: skip
     if five:  # noqa: SIM102
         if side == 5:
-            _add_row(
-                x, gradient, partial + begin5 + number * 25, row, split, share, images, from_height,
+            _add_column(
+                x, gradient, partial + begin5 + number * 25, column, split, share, images, from_height,
                 from_width, height, width, dilation, c, channels, 5, together, stride, relu, run,
                 block_m, block_c,
             )  # fmt: skip
     if seven:  # noqa: SIM102
         if side == 7:
-            _add_row(
-                x, gradient, partial + begin7 + number * 49, row, split, share, images, from_height,
+            _add_column(
+                x, gradient, partial + begin7 + number * 49, column, split, share, images, from_height,
                 from_width, height, width, dilation, c, channels, 7, together, stride, relu, run,
                 block_m, block_c,
             )  # fmt: skip
 
 
 @inside
-def _add_row(
+def _add_column(
     x,
     gradient,
     partial,
-    row,
+    column,
     split,
     share,
     images,
-    from_height,
-    from_width,
-    height,
-    width,
-    dilation,
+    from_height: tl.constexpr,
+    from_width: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
+    dilation: tl.constexpr,
     c,
     channels: tl.constexpr,
     side: tl.constexpr,
@@ -187,34 +224,36 @@ def _add_row(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    known = c < tl.where(row < side, channels, 0)
-    row_runs = row_runs_of(width, dilation, run)
-    runs = images * height * row_runs
+    known = c < tl.where(column < side, channels, 0)
+    apart: tl.constexpr = dilation if run > 1 else 1
+    of_column: tl.constexpr = (height + run * apart - 1) // (run * apart) * apart
+    runs = images * width * of_column
     end = tl.minimum(runs, (split + 1) * share)
-    if row >= side:
+    if column >= side:
         end = 0
     a0 = tl.zeros((block_m, block_c), tl.float32)
     a1, a2, a3, a4, a5, a6 = a0, a0, a0, a0, a0, a0
     for start in range(split * share, end, block_m):
         m = start + tl.arange(0, block_m)
-        left = begins(m, row_runs, dilation, run)
-        line = m // row_runs
-        g0 = _flow(gradient, m < runs, line, left, width, known, c, channels)
+        left, line = m % width, m // width
+        top, image = begins(line % of_column, apart, run), line // of_column
+        fits = m < runs
+        pixel = gradient + (((image * height + top) * width + left) * channels)[:, None] + c[None, :]
+        below: tl.constexpr = dilation * width * channels
+        g0 = _numbers(pixel, fits, known)
         g1, g2, g3 = g0, g0, g0
         if run > 1:
-            g1 = _flow(gradient, m < runs, line, left + dilation, width, known, c, channels)
-            g2 = _flow(gradient, m < runs, line, left + 2 * dilation, width, known, c, channels)
-            g3 = _flow(gradient, m < runs, line, left + 3 * dilation, width, known, c, channels)
-        y = (line % height) * stride + (row - side // 2) * dilation
-        fits = (m < runs) & (y >= 0) & (y < from_height)
-        place = (line // height * from_height + y) * from_width
+            g1 = _numbers(pixel + below, fits & (top + dilation < height), known)
+            g2 = _numbers(pixel + 2 * below, fits & (top + 2 * dilation < height), known)
+            g3 = _numbers(pixel + 3 * below, fits & (top + 3 * dilation < height), known)
+        z = left * stride + (column - side // 2) * dilation
+        above = top * stride - side // 2 * dilation
+        fits = fits & (z >= 0) & (z < from_width)
+        pixel = x + (((image * from_height + above) * from_width + z) * channels)[:, None] + c[None, :]
         for step in tl.static_range(side + run - 1):
-            z = left * stride + (step - side // 2) * dilation
-            value = tl.load(
-                x + ((place + z) * channels)[:, None] + c[None, :],
-                mask=(fits & (z >= 0) & (z < from_width))[:, None] & known[None, :],
-                other=0.0,
-            ).to(tl.float32)
+            y = above + step * dilation
+            there = fits & (y >= 0) & (y < from_height)
+            value = _numbers(pixel + step * (dilation * from_width * channels), there, known)
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
@@ -239,19 +278,19 @@ def _add_row(
                     a5 += flow * value
                 if step - index == 6 and side > 5:
                     a6 += flow * value
-    for column in tl.static_range(side):
+    for row in tl.static_range(side):
         found = a0
-        if column == 1:
+        if row == 1:
             found = a1
-        if column == 2:
+        if row == 2:
             found = a2
-        if column == 3:
+        if row == 3:
             found = a3
-        if column == 4:
+        if row == 4:
             found = a4
-        if column == 5:
+        if row == 5:
             found = a5
-        if column == 6:
+        if row == 6:
             found = a6
         tap = row * side + column
         place = tap + c * (side * side)
@@ -261,10 +300,6 @@ def _add_row(
 
 
 @inside
-def _flow(gradient, fits, line, z, width, known, c, channels: tl.constexpr):
-    """The gradient of one pixel of every run."""
-    return tl.load(
-        gradient + ((line * width + z) * channels)[:, None] + c[None, :],
-        mask=(fits & (z < width))[:, None] & known[None, :],
-        other=0.0,
-    ).to(tl.float32)
+def _numbers(pixel, there, known):
+    """The channels of one pixel of every run; 0 where there is none."""
+    return tl.load(pixel, mask=there[:, None] & known[None, :], other=0.0).to(tl.float32)

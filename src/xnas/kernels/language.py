@@ -21,7 +21,16 @@ try:
 except ImportError:  # a build of torch without it
     triton = tl = None
 
-__all__ = ["compiles_for", "inside", "kernel", "parts", "power_of_two", "rehearsal", "tl"]
+__all__ = [
+    "channel_block",
+    "compiles_for",
+    "inside",
+    "kernel",
+    "parts",
+    "power_of_two",
+    "rehearsal",
+    "tl",
+]
 
 
 class Kernel:
@@ -93,6 +102,11 @@ def compiles_for(x: Tensor) -> bool:
 def parts(whole: int, part: int) -> int:
     """How many parts cover the whole."""
     return -(-whole // part)
+
+
+def channel_block(channels: int) -> int:
+    """Channels of a block: of the powers of two from 8 to 64 the largest that wastes least."""
+    return min((64, 32, 16, 8), key=lambda block: parts(channels, block) * block)
 
 
 def power_of_two(least: int) -> int:

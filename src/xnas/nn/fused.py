@@ -257,7 +257,7 @@ def _source(device: torch.device) -> Tensor:
 @cache
 def _plan(kernel: int, dilation: int, device: torch.device) -> Plan:
     """One convolution of one input."""
-    return plan_of([(0, kernel, dilation)], inputs=1, device=device)
+    return plan_of([(0, kernel, dilation)], inputs=1, device=device, alone=True)
 
 
 def _moments(images: Tensor, channels: int, running: tuple[Tensor, Tensor]) -> Moments:

@@ -139,7 +139,7 @@ class Tables:
             first=self._plan(
                 convolutions, [self.edges[e][0] - states[0] for e, _ in convolutions], states
             ),
-            second=self._plan(applied_twice, range(twice), range(twice)),
+            second=self._plan(applied_twice, None, range(twice)),
             convolutions=len(convolutions),
             twice=twice,
             depthwise=self._pack_depthwise(convolutions, 1),
@@ -180,11 +180,15 @@ class Tables:
         found.pools = self._table(places).view(-1, 2)
         found.running["pools"] = self._running([[self._norm(x, 1) for x in f] for f in alive])
 
-    def _plan(self, experts: Sequence[Expert], sources: Iterable[int], inputs: Sequence[int]) -> Plan:
+    def _plan(
+        self, experts: Sequence[Expert], sources: Sequence[int] | None, inputs: Sequence[int]
+    ) -> Plan:
+        """Each reads its source, or if there are none an input of its own."""
+        of_each = inputs if sources is None else sources
         rows = [
-            (source, *CONVOLUTIONS[name][:2]) for (_, name), source in zip(experts, sources, strict=True)
+            (source, *CONVOLUTIONS[name][:2]) for (_, name), source in zip(experts, of_each, strict=True)
         ]
-        return plan_of(rows, inputs=len(inputs), device=self.device)
+        return plan_of(rows, inputs=len(inputs), device=self.device, alone=sources is None)
 
     def _name_terms(self) -> None:
         """Sort terms by the node they go to, and say which lanes lead back to every slot."""

@@ -1,0 +1,184 @@
+"""The gradient of what a depthwise convolution of stride 2 reads.
+
+A lane computes a square of two by two pixels of the image, to which belongs one pixel of the gradient.
+Which taps lead from a pixel of the gradient to a pixel of the square is known beforehand: of dilation
+1, tap t of a row or column leads from the gradient `away` squares off to pixel t + 2 away of the
+square, so a fourth of the taps leads to each pixel; of dilation 2 all taps lead to the first pixel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from xnas.kernels.depthwise_plan import Plan
+from xnas.kernels.depthwise_taps import (
+    BLOCK,
+    channels_together,
+    compiled_sides,
+    first_tap,
+    lane_width,
+    of_every_side,
+)
+from xnas.kernels.language import inside, kernel, parts, tl
+
+
+def launch_squares(
+    gradient: Tensor, weights: Sequence[Tensor], plan: Plan, gate: Tensor, into: Tensor
+) -> None:
+    """The kernel of `depthwise_input_gradient` at stride 2."""
+    groups, batch, height, width, channels = into.shape
+    vector = lane_width(channels)
+    block = BLOCK // vector
+    assert set(plan.dilations) <= {1, 2}, plan.dilations  # noqa: S101
+    lanes = batch * gradient.shape[2] * gradient.shape[3] * (channels // vector)
+    _spread[(parts(lanes, block), groups)](
+        gradient,
+        *of_every_side(weights, plan),
+        plan.group_table,
+        plan.members,
+        gate,
+        into,
+        batch,
+        rows=gradient.shape[2],
+        columns=gradient.shape[3],
+        height=height,
+        width=width,
+        channels=channels,
+        vector=vector,
+        together=channels_together(weights),
+        **compiled_sides(weights, plan),
+        block=block,
+    )
+
+
+@kernel(numbers=["images"], tables=["group_table", "members"])
+def _spread(
+    gradient,
+    weight3,
+    weight5,
+    weight7,
+    group_table,
+    members,
+    gate,
+    out,
+    images,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    height: tl.constexpr,
+    width: tl.constexpr,
+    channels: tl.constexpr,
+    vector: tl.constexpr,
+    together: tl.constexpr,
+    three: tl.constexpr,
+    five: tl.constexpr,
+    seven: tl.constexpr,
+    block: tl.constexpr,
+):
+    """Add up the convolutions of a group on their way back; a program writes squares."""
+    which = tl.program_id(1)
+    source, dilation = tl.load(group_table + 4 * which), tl.load(group_table + 4 * which + 1)
+    begin, end = tl.load(group_table + 4 * which + 2), tl.load(group_table + 4 * which + 3)
+    groups: tl.constexpr = channels // vector
+    lane = tl.program_id(0) * block + tl.arange(0, block)
+    c = (lane % groups * vector)[:, None] + tl.arange(0, vector)[None, :]
+    column = lane // groups % columns
+    line = lane // groups // columns
+    row, image = line % rows, line // rows
+    fits = image < images
+    a0 = tl.zeros((block, vector), tl.float32)
+    a1, a2, a3 = a0, a0, a0
+    plane = tl.full((), channels * rows * columns, tl.int64) * images
+    for number in range(begin, end):
+        origin = gradient + tl.load(members + 4 * number) * plane
+        side = tl.load(members + 4 * number + 1)
+        place = tl.load(members + 4 * number + 2)
+        if three:  # noqa: SIM102 - or it would be compiled; so below
+            if side == 3:
+                a0, a1, a2, a3 = _add_slot(
+                    a0, a1, a2, a3, origin, weight3 + place * (9 * channels), image, row, column, fits,
+                    c, rows, columns, dilation, channels, 3, together,
+                )  # fmt: skip
+        if five:  # noqa: SIM102
+            if side == 5:
+                a0, a1, a2, a3 = _add_slot(
+                    a0, a1, a2, a3, origin, weight5 + place * (25 * channels), image, row, column, fits,
+                    c, rows, columns, dilation, channels, 5, together,
+                )  # fmt: skip
+        if seven:  # noqa: SIM102
+            if side == 7:
+                a0, a1, a2, a3 = _add_slot(
+                    a0, a1, a2, a3, origin, weight7 + place * (49 * channels), image, row, column, fits,
+                    c, rows, columns, dilation, channels, 7, together,
+                )  # fmt: skip
+    plane = tl.full((), channels * height * width, tl.int64) * images
+    for index in tl.static_range(4):
+        total = a0
+        if index == 1:
+            total = a1
+        if index == 2:
+            total = a2
+        if index == 3:
+            total = a3
+        y, z = 2 * row + index // 2, 2 * column + index % 2
+        place = (((image * height + y) * width + z) * channels)[:, None] + c
+        there = (fits & (y < height) & (z < width))[:, None]
+        passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
+        tl.store(out + which * plane + place, tl.where(passes, total, 0.0), mask=there)
+
+
+@inside
+def _add_slot(
+    a0,
+    a1,
+    a2,
+    a3,
+    gradient,
+    weight,
+    image,
+    row,
+    column,
+    fits,
+    c,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    dilation,
+    channels: tl.constexpr,
+    side: tl.constexpr,
+    together: tl.constexpr,
+):
+    """Add one convolution to the pixels of every square."""
+    half: tl.constexpr = side // 2
+    apart: tl.constexpr = channels if together else 1
+    taps = first_tap(weight, c, side, together)
+    first = gradient + (((image * rows + row) * columns + column) * channels)[:, None] + c
+    if dilation == 2:
+        for down in range(-half, half + 1):
+            there = fits & (row + down >= 0) & (row + down < rows)
+            tap = taps + (half - down) * (side * apart)
+            for right in tl.static_range(-half, half + 1):
+                inside = there & (column + right >= 0) & (column + right < columns)
+                pixel = first + down * (columns * channels) + right * channels
+                flow = tl.load(pixel, mask=inside[:, None], other=0.0).to(tl.float32)
+                a0 += flow * tl.load(tap + (half - right) * apart).to(tl.float32)
+    else:
+        for down in tl.static_range(-(half // 2), (half + 1) // 2 + 1):
+            there = fits & (row + down >= 0) & (row + down < rows)
+            for right in tl.static_range(-(half // 2), (half + 1) // 2 + 1):
+                inside = there & (column + right >= 0) & (column + right < columns)
+                pixel = first + (down * columns + right) * channels
+                flow = tl.load(pixel, mask=inside[:, None], other=0.0).to(tl.float32)
+                for index in tl.static_range(4):
+                    along, across = index // 2 - 2 * down + half, index % 2 - 2 * right + half
+                    if along >= 0 and along < side and across >= 0 and across < side:
+                        factor = tl.load(taps + (along * side + across) * apart).to(tl.float32)
+                        if index == 0:
+                            a0 += flow * factor
+                        if index == 1:
+                            a1 += flow * factor
+                        if index == 2:
+                            a2 += flow * factor
+                        if index == 3:
+                            a3 += flow * factor
+    return a0, a1, a2, a3

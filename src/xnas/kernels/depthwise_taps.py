@@ -1,0 +1,72 @@
+"""What the kernels of depthwise convolutions share: how pixels are dealt out, and where taps lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from xnas.kernels.depthwise_plan import Plan
+from xnas.kernels.language import inside, parts, tl
+
+RUN = 4  # pixels a lane computes together
+BLOCK = 1024  # lanes x channels of a program
+SIDES = (3, 5, 7)
+
+
+def lane_width(channels: int) -> int:
+    """Channels of a lane: as many as a load takes, and their number divides."""
+    return next(width for width in (8, 4, 2, 1) if channels % width == 0)
+
+
+def runs_of(height: int, stride: int, dilations: Sequence[int]) -> tuple[int, int]:
+    """Pixels of a run, and most runs of a column; at stride 2 neighbours share too little."""
+    if stride > 1:
+        return 1, height
+    return RUN, max(parts(height, RUN * dilation) * dilation for dilation in dilations)
+
+
+def channels_together(weights: Sequence[Tensor]) -> bool:
+    """Whether the channels of a tap lie together in memory; otherwise the taps of a channel do."""
+    return all(weight.is_contiguous() for weight in weights)
+
+
+def compiled_sides(weights: Sequence[Tensor], plan: Plan) -> dict[str, bool]:
+    """For which sides to compile a kernel: those that occur, and for packed weights 3 and 5 anyway.
+
+    A deletion may leave a search one of them, and should compile nothing.
+    """
+    packed = channels_together(weights)
+    return {
+        "three": packed or 3 in plan.sides,
+        "five": packed or 5 in plan.sides,
+        "seven": 7 in plan.sides,
+    }
+
+
+def require_sides(plan: Plan) -> None:
+    """The kernels know no others."""
+    unknown = set(plan.sides).difference(SIDES)
+    assert not unknown, unknown  # noqa: S101
+
+
+def of_every_side(weights: Sequence[Tensor], plan: Plan) -> list[Tensor]:
+    """Weights of side 3, 5 and 7; any tensor where there are none."""
+    require_sides(plan)
+    given = dict(zip(plan.sides, weights, strict=True))
+    return [given.get(side, weights[0]) for side in SIDES]
+
+
+@inside
+def begins(number, apart: tl.constexpr, run: tl.constexpr):  # noqa: ANN201 - Triton's
+    """Where a run begins in its column."""
+    return number // apart * (apart * run) + number % apart
+
+
+@inside
+def first_tap(weight, c, side: tl.constexpr, together: tl.constexpr):  # noqa: ANN201 - Triton's
+    """Addresses of the first tap of these channels."""
+    place = c * (side * side)
+    if together:
+        place = c
+    return weight + place
