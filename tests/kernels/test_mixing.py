@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import batch_norm
 
+from xnas.kernels import mixing
 from xnas.kernels.mixing import Copies, Lanes, advice_gradient, inner_products, mix
 from xnas.kernels.moments import Moments, gather_moments
 
@@ -149,6 +150,32 @@ class TestKernels:
         )
 
 
+@pytest.mark.parametrize("shape", [(700, 3), (133, 40), (60, 72)])
+def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
+    """Unequal shares: some programs have a block more than others, and the last block is not full."""
+    monkeypatch.setattr(mixing, "BLOCK", 512)
+    monkeypatch.setattr(mixing, "SUMS_BLOCK", 512)
+    monkeypatch.setattr(mixing, "PROGRAMS", 18)
+    monkeypatch.setattr(mixing, "SUMS_PROGRAMS", 18)
+    given, targets = drawn(sides, shape, torch.bfloat16), sides.whole(*TARGETS)
+    sides.compare(products_of, *given, targets, sides.whole(*TERM_SLOTS))
+    weights, products = sides.draw(len(TERMS)), sides.draw(len(TERMS), 2, shape[1])
+    lanes = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
+    sides.compare(gradient_of, *given, *lanes, targets, weights, products, held=True)
+
+
+def test_columns_waste_little():
+    known = {1: 1, 3: 4, 16: 16, 32: 32, 36: 64, 40: 64, 64: 64, 72: 32, 80: 32, 128: 64, 144: 32}
+    assert {channels: mixing.columns(channels) for channels in known} == known
+
+
+def test_alignment_is_what_divides_every_address():
+    numbers = torch.zeros(64, dtype=torch.bfloat16)
+    assert numbers.data_ptr() % 16 == 0
+    for begin, steps, expected in [(0, (16, 8), 16), (4, (16, 8), 8), (0, (36, 8), 8), (0, (3, 8), 2)]:
+        assert mixing.alignment(numbers[begin:], steps=steps) == expected
+
+
 def test_two_launches_give_the_same_bits(sides):
     given, weights = drawn(sides, SMALL[2]), sides.draw(len(TERMS))
     slots, targets = sides.whole(*TERM_SLOTS), sides.whole(*TARGETS)
@@ -205,6 +232,18 @@ def test_gradients_of_nodes_may_lie_side_by_side(sides, held):
     assert not apart.is_contiguous()
     found = sides.kernel(gradient_of, apart, *more, held=held)
     assert torch.equal(found, sides.kernel(gradient_of, gradients, *more, held=held))
+
+
+@types
+def test_gradients_may_begin_anywhere(sides, dtype):
+    """Some of the channels of an image, as a concatenation hands them back."""
+    _, *given = drawn(sides, (33, 12), dtype)
+    image = sides.draw(33, 3 * 14, dtype=dtype)
+    tables = sides.whole(0, 0, 0), sides.whole(1, 0, 3)
+    for begin in (0, 1, 2, 4, 8, 14):
+        part = image[None, :, begin : begin + 12]
+        found = sides.kernel(products_of, part, *given, *tables)
+        assert torch.equal(found, sides.kernel(products_of, part.contiguous(), *given, *tables))
 
 
 def test_a_mean_of_a_thousand_leaves_its_deviation(sides):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import avg_pool2d, max_pool2d
 
+from xnas.kernels import pools
 from xnas.kernels.mixing import Lanes
 from xnas.kernels.moments import Moments, gather_moments
 from xnas.kernels.pools import (
@@ -22,7 +23,7 @@ from xnas.kernels.pools import (
 SMALL = [
     (1, 1, 1, 1, 1),
     (2, 2, 7, 5, 3),
-    (2, 3, 8, 6, 16),  # 144 pixels in blocks of 64
+    (2, 3, 8, 6, 16),  # 72 pairs of pixels, of two threads each, in blocks of 128 threads
     (1, 2, 4, 5, 70),
     (3, 1, 2, 3, 5),
 ]
@@ -172,6 +173,13 @@ class TestTogether:
 
     def test_outputs_and_moments(self, sides, places, stride):
         x = sides.draw(*self.SHAPE).round()
+        sides.compare(self.pooled, x, places=sides.whole(*places), stride=stride)
+
+    @pytest.mark.parametrize("height", [6, 7])
+    def test_moments_of_many_blocks(self, sides, monkeypatch, places, stride, height):
+        """Threads that compute two pixels, or one if lines are odd; the last block is not full."""
+        monkeypatch.setattr(pools, "BLOCK", 64)
+        x = sides.draw(3, 2, height, 9, 5)
         sides.compare(self.pooled, x, places=sides.whole(*places), stride=stride)
 
     def test_in_16_bits_moments_are_those_of_rounded_outputs(self, sides, places, stride):

@@ -6,21 +6,28 @@ Terms of one node are added up (`mix`). Backwards, the inner product of the node
 normalised advice is needed twice: it is the reward of the term, negated, and it is what batch norm's
 own gradient needs; `inner_products` computes it once. A slot without a batch norm has mean 0 and scale
 1, and its terms have `held` False: nothing flows through its statistics.
+
+Memory is all that these kernels wait for. A program looks up its term or lane once, then goes through
+many blocks of pixels; `aligned` tells the compiler what it cannot see of run-time strides, so that a
+thread reads 16 bytes at a time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, kernel, parts, power_of_two, tl
+from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
 from xnas.kernels.moments import Moments
 from xnas.kernels.sums import add_up
 
-BLOCK = 2048
-SUMS_BLOCK = 8192
+BLOCK = 2048  # numbers a program computes at a time
+SUMS_BLOCK = 4096
+PROGRAMS = 660  # of a launch: 5 on each of the 132 multiprocessors of an H200, side by side
+SUMS_PROGRAMS = 396  # 3 on each, twice as large
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,9 @@ def mix(
     """Put Σ weight · normalised advice over the terms into `out` (pixels, channels)."""
     if compiles_for(advice):
         pixels, channels = out.shape
-        block_c = min(64, power_of_two(channels))
-        block_m = BLOCK // block_c
+        block_c = columns(channels)
+        small = out.numel() < BLOCK * PROGRAMS
+        block_m = (BLOCK // 2 if small else BLOCK) // block_c
         _mix[(parts(pixels, block_m), parts(channels, block_c))](
             advice,
             moments.mean,
@@ -69,6 +77,7 @@ def mix(
             len(slots),
             row=channels if copies is None else copies.image.stride(0),
             copied=copies is not None,
+            aligned=alignment(moments.mean, moments.scale, steps=(channels,)),
             channels=channels,
             block_m=block_m,
             block_c=block_c,
@@ -78,6 +87,19 @@ def mix(
     if copies is not None:
         copies.active.copy_(out.relu())
         copies.image.copy_(out)
+
+
+def columns(channels: int) -> int:
+    """How many channels a program takes: a power of two; of 64 and 32 the one that wastes less."""
+    if channels <= 32:
+        return power_of_two(channels)
+    return min(64, 32, key=lambda width: parts(channels, width) * width)
+
+
+def alignment(*tensors: Tensor, steps: tuple[int, ...]) -> int:
+    """How many bytes, 16 at most, divide every address that is whole steps away from the tensors."""
+    addresses = (tensor.data_ptr() for tensor in tensors)
+    return gcd(16, *addresses, *(step * tensors[0].element_size() for step in steps))
 
 
 def plain_mix(advice: Tensor, moments: Moments, slots: Tensor, weights: Tensor) -> Tensor:
@@ -118,13 +140,14 @@ def plain_inner_products(
 def launch_inner_products(
     gradients: Tensor, advice: Tensor, moments: Moments, targets: Tensor, slots: Tensor, out: Tensor
 ) -> None:
-    """The kernel of `inner_products`: sums of blocks, added up in a fixed order."""
+    """The kernel of `inner_products`: sums of a program's blocks, added up in a fixed order."""
     pixels, channels = gradients.shape[1:]
-    block_c = min(64, power_of_two(channels))
+    block_c = columns(channels)
     block_m = SUMS_BLOCK // block_c
-    blocks = parts(pixels, block_m)
-    partial = advice.new_empty(blocks, *out.shape, dtype=torch.float32)
-    _inner_products[(blocks, len(slots), parts(channels, block_c))](
+    others = len(slots) * parts(channels, block_c)
+    shares = min(parts(pixels, block_m), max(1, SUMS_PROGRAMS // others))
+    partial = advice.new_empty(shares, *out.shape, dtype=torch.float32)
+    _inner_products[(shares, len(slots), parts(channels, block_c))](
         gradients,
         advice,
         moments.mean,
@@ -135,9 +158,11 @@ def launch_inner_products(
         pixels,
         gradients.stride(0),
         row=gradients.stride(1),
+        aligned=alignment(gradients, steps=(*gradients.stride()[:2], channels)),
         channels=channels,
         block_m=block_m,
         block_c=block_c,
+        num_warps=8,
     )
     add_up(partial, out)
 
@@ -171,9 +196,11 @@ def advice_gradient(
         )
         return
     pixels, channels = gradients.shape[1:]
-    block_c = min(64, power_of_two(channels))
+    block_c = columns(channels)
     block_m = BLOCK // block_c
-    _advice_gradient[(parts(pixels, block_m), len(out), parts(channels, block_c))](
+    others = len(out) * parts(channels, block_c)
+    shares = min(parts(pixels, block_m), max(1, PROGRAMS // others))
+    _advice_gradient[(shares, len(out), parts(channels, block_c))](
         gradients,
         advice,
         moments.mean,
@@ -188,6 +215,7 @@ def advice_gradient(
         pixels,
         gradients.stride(0),
         row=gradients.stride(1),
+        aligned=alignment(gradients, steps=(*gradients.stride()[:2], channels)),
         channels=channels,
         held=held,
         block_m=block_m,
@@ -222,6 +250,32 @@ def plain_advice_gradient(
     return torch.stack(flows)
 
 
+@inside
+def _weighted(
+    advice,
+    mean,
+    scale,
+    slots,
+    weights,
+    term,
+    m,
+    c,
+    pixels,
+    channels: tl.constexpr,
+    aligned: tl.constexpr,
+):
+    """Normalised advice of a term, by its weight."""
+    known = c < channels
+    slot = tl.load(slots + term).to(tl.int64)
+    weight = tl.load(weights + term).to(tl.float32)
+    place = (slot * pixels + m)[:, None] * channels + c[None, :]
+    value = tl.load(advice + place, mask=(m < pixels)[:, None] & known[None, :], other=0.0)
+    place = slot * channels + c
+    middle = tl.load(tl.multiple_of(mean + place, aligned), mask=known, other=0.0)
+    factor = weight * tl.load(tl.multiple_of(scale + place, aligned), mask=known, other=0.0)
+    return (value.to(tl.float32) - middle[None, :]) * factor[None, :]
+
+
 @kernel(numbers=["pixels", "terms"], tables=["mean", "scale", "slots", "weights"])
 def _mix(
     advice,
@@ -236,28 +290,30 @@ def _mix(
     terms,
     row: tl.constexpr,
     copied: tl.constexpr,
+    aligned: tl.constexpr,
     channels: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
     m = tl.program_id(0) * block_m + tl.arange(0, block_m)
     c = tl.program_id(1) * block_c + tl.arange(0, block_c)
-    inside = (m < pixels)[:, None] & (c < channels)[None, :]
+    known = c < channels
+    there = (m < pixels)[:, None] & known[None, :]
     total = tl.zeros((block_m, block_c), tl.float32)
-    for term in range(terms):
-        slot = tl.load(slots + term).to(tl.int64)
-        weight = tl.load(weights + term).to(tl.float32)
-        place = (slot * pixels + m)[:, None] * channels + c[None, :]
-        value = tl.load(advice + place, mask=inside, other=0.0).to(tl.float32)
-        middle = tl.load(mean + slot * channels + c, mask=c < channels, other=0.0)
-        factor = weight * tl.load(scale + slot * channels + c, mask=c < channels, other=0.0)
-        total += (value - middle[None, :]) * factor[None, :]
+    together = terms // 4 * 4
+    for start in range(0, together, 4):
+        for each in tl.static_range(4):  # their loads overlap
+            total += _weighted(
+                advice, mean, scale, slots, weights, start + each, m, c, pixels, channels, aligned
+            )
+    for term in range(together, terms):
+        total += _weighted(advice, mean, scale, slots, weights, term, m, c, pixels, channels, aligned)
     place = m[:, None] * channels + c[None, :]
-    tl.store(out + place, total, mask=inside)
+    tl.store(out + place, total, mask=there)
     if copied:
-        tl.store(image + m[:, None] * row + c[None, :], total, mask=inside)
+        tl.store(image + m[:, None] * row + c[None, :], total, mask=there)
         total = tl.where(total < 0, 0.0, total)  # unlike a maximum it keeps NaN
-        tl.store(active + place, total, mask=inside)
+        tl.store(active + place, total, mask=there)
 
 
 @kernel(numbers=["pixels", "node"], tables=["mean", "scale", "targets", "slots"])
@@ -272,26 +328,32 @@ def _inner_products(
     pixels,
     node,
     row: tl.constexpr,
+    aligned: tl.constexpr,
     channels: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    block, term = tl.program_id(0), tl.program_id(1)
-    m = block * block_m + tl.arange(0, block_m)
+    share, term = tl.program_id(0), tl.program_id(1)
     c = tl.program_id(2) * block_c + tl.arange(0, block_c)
-    inside = (m < pixels)[:, None] & (c < channels)[None, :]
+    known = c < channels
     slot = tl.load(slots + term).to(tl.int64)
-    target = tl.load(targets + term).to(tl.int64)
-    place = target * node + m[:, None] * row + c[None, :]
-    flow = tl.load(gradients + place, mask=inside, other=0.0).to(tl.float32)
-    place = (slot * pixels + m)[:, None] * channels + c[None, :]
-    value = tl.load(advice + place, mask=inside, other=0.0).to(tl.float32)
-    middle = tl.load(mean + slot * channels + c, mask=c < channels, other=0.0)
-    factor = tl.load(scale + slot * channels + c, mask=c < channels, other=0.0)
-    normalized = (value - middle[None, :]) * factor[None, :]
-    place = partial + (block * tl.num_programs(1) + term).to(tl.int64) * 2 * channels + c
-    tl.store(place, tl.sum(flow, 0), mask=c < channels)
-    tl.store(place + channels, tl.sum(flow * normalized, 0), mask=c < channels)
+    begin = tl.load(targets + term).to(tl.int64) * node
+    middle = tl.load(mean + slot * channels + c, mask=known, other=0.0)
+    factor = tl.load(scale + slot * channels + c, mask=known, other=0.0)
+    alone = tl.zeros((block_m, block_c), tl.float32)
+    along = tl.zeros((block_m, block_c), tl.float32)
+    for start in range(share * block_m, pixels, tl.num_programs(0) * block_m):
+        m = start + tl.arange(0, block_m)
+        there = (m < pixels)[:, None] & known[None, :]
+        place = tl.multiple_of(gradients + begin + m[:, None] * row + c[None, :], (1, aligned))
+        flow = tl.load(place, mask=there, other=0.0).to(tl.float32)
+        place = (slot * pixels + m)[:, None] * channels + c[None, :]
+        value = tl.load(advice + place, mask=there, other=0.0).to(tl.float32)
+        alone += flow
+        along += flow * (value - middle[None, :])
+    place = partial + (share * tl.num_programs(1) + term).to(tl.int64) * 2 * channels + c
+    tl.store(place, tl.sum(alone, 0), mask=known)
+    tl.store(place + channels, tl.sum(along, 0) * factor, mask=known)
 
 
 @kernel(
@@ -313,36 +375,44 @@ def _advice_gradient(
     pixels,
     node,
     row: tl.constexpr,
+    aligned: tl.constexpr,
     channels: tl.constexpr,
     held: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
     index = tl.program_id(1)
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
     c = tl.program_id(2) * block_c + tl.arange(0, block_c)
     known = c < channels
-    inside = (m < pixels)[:, None] & known[None, :]
     plane = tl.full((), channels, tl.int64) * pixels
-    flow = tl.zeros((block_m, block_c), tl.float32)
-    alone = tl.zeros((block_c,), tl.float32)
-    along = tl.zeros((block_c,), tl.float32)
-    for number in range(tl.load(first + index), tl.load(first + index + 1)):
-        term = tl.load(terms + number)
-        weight = tl.load(weights + term).to(tl.float32)
-        place = tl.load(targets + term).to(tl.int64) * node + m[:, None] * row + c[None, :]
-        flow += weight * tl.load(gradients + place, mask=inside, other=0.0).to(tl.float32)
-        if held:
-            alone += weight * tl.load(products + term * 2 * channels + c, mask=known, other=0.0)
-            along += weight * tl.load(products + (term * 2 + 1) * channels + c, mask=known, other=0.0)
+    begin, end = tl.load(first + index), tl.load(first + index + 1)
     if held:
         slot = tl.load(slots + index).to(tl.int64)
-        place = slot * plane + m[:, None] * channels + c[None, :]
-        value = tl.load(advice + place, mask=inside, other=0.0).to(tl.float32)
         middle = tl.load(mean + slot * channels + c, mask=known, other=0.0)
         factor = tl.load(scale + slot * channels + c, mask=known, other=0.0)
-        normalized = (value - middle[None, :]) * factor[None, :]
-        flow = factor[None, :] * (
-            flow - (alone / pixels)[None, :] - normalized * (along / pixels)[None, :]
-        )
-    tl.store(out + index * plane + m[:, None] * channels + c[None, :], flow, mask=inside)
+        alone = tl.zeros((block_c,), tl.float32)
+        along = tl.zeros((block_c,), tl.float32)
+        for number in range(begin, end):
+            term = tl.load(terms + number)
+            weight = tl.load(weights + term).to(tl.float32)
+            alone += weight * tl.load(products + term * 2 * channels + c, mask=known, other=0.0)
+            along += weight * tl.load(products + (term * 2 + 1) * channels + c, mask=known, other=0.0)
+        alone /= pixels
+        along = along / pixels * factor
+    for start in range(tl.program_id(0) * block_m, pixels, tl.num_programs(0) * block_m):
+        m = start + tl.arange(0, block_m)
+        there = (m < pixels)[:, None] & known[None, :]
+        place = m[:, None] * channels + c[None, :]
+        if held:  # on its way before the terms are looked up
+            value = tl.load(advice + slot * plane + place, mask=there, other=0.0).to(tl.float32)
+        flow = tl.zeros((block_m, block_c), tl.float32)
+        for number in range(begin, end):
+            term = tl.load(terms + number)
+            weight = tl.load(weights + term).to(tl.float32)
+            source = gradients + tl.load(targets + term).to(tl.int64) * node
+            source = tl.multiple_of(source + m[:, None] * row + c[None, :], (1, aligned))
+            flow += weight * tl.load(source, mask=there, other=0.0).to(tl.float32)
+        if held:
+            flow = flow - alone[None, :] - (value - middle[None, :]) * along[None, :]
+            flow *= factor[None, :]
+        tl.store(out + index * plane + place, flow, mask=there)
