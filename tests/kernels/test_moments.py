@@ -74,7 +74,7 @@ def test_large_means_do_not_cancel(sides, pixels):
 
 
 def test_more_blocks_are_added_up_than_fit_at_once(sides):
-    """600 blocks of 4 pixels, the last one of 3; a program holds 256 of them."""
+    """600 blocks of 4 pixels, the last one of 3; a program takes 64 at a time."""
     slots, pixels, channels = 2, 2399, 5
     x = 100 + sides.draw(slots, pixels, channels)
     blocks = x.double().split(4, 1)

@@ -7,25 +7,41 @@ from xnas.kernels import pointwise as module
 from xnas.kernels.moments import Moments
 from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
 
-# slots, pixels, channels in, channels out; blocks have 256 pixels for up to 32 channels, 128 for up to
-# 64, else 64
+# slots, pixels, channels in, channels out. Blocks have 128 pixels for up to 16 channels out, else 64; up
+# to 32 channels in, in float32, are one step, and up to 64 or 128 in bfloat16.
 SMALL = [
     (1, 1, 1, 1),
     (2, 300, 3, 5),
     (3, 256, 16, 16),
     (2, 129, 40, 70),
-    (1, 130, 70, 40),  # 70 channels in blocks of 64
-    (2, 33, 5, 140),  # 140 channels in blocks of 128
+    (1, 130, 70, 40),  # 40 channels as 32 and 16
+    (2, 33, 5, 140),  # 140 channels as three times 32 and 16
+    (2, 65, 20, 72),  # 72 channels as 64 and 16
 ]
 LARGE = [
     pytest.param(shape, marks=pytest.mark.gpu)
-    for shape in [(6, 98304, 16, 16), (4, 24576, 36, 72), (3, 6144, 144, 144), (2, 6145, 70, 300)]
+    for shape in [
+        *((6, 98304, 16, 16), (4, 24576, 36, 72), (3, 6144, 144, 144), (2, 6145, 70, 300)),
+        *((1, 98304, 36, 36), (1, 98305, 144, 36), (2, 24576, 72, 72), (1, 6144, 576, 144)),
+    ]
 ]
 SHAPES = [*SMALL, pytest.param((3, 1500, 70, 140), marks=pytest.mark.slow), *LARGE]
 
 
 def product(x, weight):
     return pointwise(x, weight)
+
+
+def gated(x, weight, gate):
+    return pointwise(x, weight, gate=gate)
+
+
+def of_relu(x, weight):
+    wide = torch.promote_types(x.dtype, torch.float32)
+    out = x.new_empty(*x.shape[:2], weight.shape[2])
+    mean, scale = x.new_empty(2, len(x), weight.shape[2], dtype=wide)
+    pointwise_with_moments(x, weight, relu=True, out=out, into=Moments(mean, scale))
+    return out
 
 
 def with_moments(x, weight, running_mean, running_variance, *, running):
@@ -77,7 +93,7 @@ class TestKernels:
         x, weight = drawn(sides, shape, transposed=running)
         sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=running)
 
-    @pytest.mark.parametrize("shape", [*SHAPES[:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[6:]])
+    @pytest.mark.parametrize("shape", [*SHAPES[:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[7:]])
     def test_gradients_of_the_weights(self, sides, shape):
         slots, pixels, channels, outputs = shape
         gradient = sides.draw(slots, pixels, outputs)
@@ -90,6 +106,62 @@ class TestKernels:
         x, gradient = sides.draw(2, 1300, 5), sides.draw(2, 1300, 3)
         sides.compare(pointwise_weight_gradient, x, gradient)
 
+    @pytest.mark.parametrize("pixels", [64, 65, 190, 256, 257, 700])
+    @pytest.mark.parametrize("programs", [1, 3])
+    @pytest.mark.parametrize("outputs", [36, 70])
+    def test_a_program_takes_several_blocks_in_turn(self, sides, monkeypatch, pixels, programs, outputs):
+        """All of a slot's, or some; of the last blocks, pixels may be missing, or all."""
+        monkeypatch.setattr(module, "PROGRAMS", programs)
+        shape = 1, pixels, 5, outputs
+        x, weight = drawn(sides, shape)
+        sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=True)
+        sides.compare(product, *drawn(sides, shape, transposed=True))
+
+    @pytest.mark.parametrize("shape", [(1, 300, 70, 36), (2, 129, 40, 5)])
+    def test_blocks_are_larger_where_pixels_are_many(self, sides, monkeypatch, shape):
+        monkeypatch.setattr(module, "PROGRAMS", 1)
+        x, weight = drawn(sides, shape)
+        sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=True)
+
+    @pytest.mark.parametrize("shape", [(2, 129, 5, 36), (2, 65, 40, 70)])
+    @pytest.mark.parametrize("transposed", [False, True])
+    def test_gates(self, sides, shape, transposed):
+        x, weight = drawn(sides, shape, transposed=transposed)
+        gate = sides.draw(shape[0], shape[1], shape[3])
+        sides.compare(lambda *given: pointwise(*given[:2], gate=given[2]), x, weight, gate)
+
+    @pytest.mark.parametrize("channels", [5, 40])
+    def test_products_with_a_relu(self, sides, channels):
+        x, weight = drawn(sides, (2, 129, channels, 36))
+        x[1, 7, 2] = torch.nan
+
+        def rectified(x, weight):
+            wide = x.new_empty(2, 2, 36)
+            out = x.new_empty(2, 129, 36)
+            pointwise_with_moments(x, weight, relu=True, out=out, into=Moments(*wide))
+            return out, *wide
+
+        sides.compare(rectified, x, weight)
+
+    def test_weights_may_lie_anywhere(self, sides):
+        """Every second one of a larger tensor's, in both dimensions."""
+        x, weight = sides.draw(2, 33, 5), sides.draw(2, 10, 14)[:, ::2, ::2]
+        sides.compare(product, x, weight)
+
+
+def test_what_is_compiled_depends_on_no_number_of_slots(sides, monkeypatch):
+    seen = []
+
+    class Noted:
+        def __getitem__(self, grid):
+            return lambda *_, **constants: seen.append(constants)
+
+    monkeypatch.setattr(module, "_product", Noted())
+    for slots in (1, 2, 5, 32):
+        x, weight = drawn(sides, (slots, 6144, 64, 64))
+        module.launch_pointwise(x, weight, x)
+    assert all(constants == seen[0] for constants in seen)
+
 
 # The interpreter's matrix product takes the bits of a bfloat16 for a whole number.
 @pytest.mark.gpu
@@ -101,6 +173,14 @@ class TestBfloat16:
     def test_products(self, sides, shape, transposed):
         x, weight = drawn(sides, shape, transposed=transposed, dtype=torch.bfloat16)
         sides.compare(product, x, weight.bfloat16().float())
+
+    @pytest.mark.parametrize("transposed", [False, True])
+    def test_products_of_the_relu_and_through_a_gate(self, sides, shape, transposed):
+        x, weight = drawn(sides, shape, transposed=transposed, dtype=torch.bfloat16)
+        gate = sides.draw(*x.shape[:2], shape[3], dtype=torch.bfloat16)
+        weight = weight.bfloat16().float()
+        sides.compare(of_relu, x, weight)
+        sides.compare(gated, x, weight, gate)
 
     def test_moments_are_those_of_the_rounded_products(self, sides, shape):
         x, weight = drawn(sides, shape, dtype=torch.bfloat16)

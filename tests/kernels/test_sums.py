@@ -3,14 +3,18 @@
 import pytest
 import torch
 
-from xnas.kernels.sums import AT_ONCE, BLOCK, add_up
+from xnas.kernels.sums import FEW, MANY, add_up
 
 # rows, then what a row holds
 SHAPES = [
     (1, 1),
-    (AT_ONCE, BLOCK),
-    (AT_ONCE + 1, BLOCK + 1),
-    (2 * AT_ONCE + 5, 3, 2, 5),
+    FEW,
+    (FEW[0] + 1, FEW[1] + 1),
+    (4 * FEW[0], 5),
+    (4 * FEW[0] + 1, 5),
+    (MANY[0], MANY[1]),
+    (MANY[0] + 1, MANY[1] + 1),
+    (2 * MANY[0] + 5, 3, 2, 5),
     pytest.param((300, 2, 9, 144), marks=pytest.mark.gpu),
 ]
 

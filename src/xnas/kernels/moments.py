@@ -16,6 +16,8 @@ from xnas.kernels.language import compiles_for, kernel, parts, power_of_two, tl
 EPSILON = 1e-5  # batch norm's
 MOMENTUM = 0.1
 BLOCK = 4096  # numbers a program reads at a time
+COLUMNS = 8  # channels of a program that adds up blocks: they lie in one sector of memory
+FEW_PIXELS = 8192  # some hundred blocks; this, unlike their number, does not depend on slots
 
 
 @dataclass(slots=True)
@@ -72,9 +74,8 @@ def launch_moments(x: Tensor, into: Moments) -> None:
 def combine_moments(partial: Tensor, pixels: int, block: int, into: Moments) -> None:
     """Add up the blocks of every slot; `partial` is (slots, blocks, mean and squares, channels)."""
     slots, blocks, _, channels = partial.shape
-    block_c = min(16, power_of_two(channels))
     running = into.running_mean is not None
-    _combine[(slots, parts(channels, block_c))](
+    _combine[(slots, parts(channels, COLUMNS))](
         partial,
         into.mean,
         into.scale,
@@ -87,9 +88,8 @@ def combine_moments(partial: Tensor, pixels: int, block: int, into: Moments) -> 
         running=running,
         epsilon=EPSILON,
         momentum=MOMENTUM,
-        block_b=512,
-        block_c=block_c,
-        num_warps=8,
+        block_b=64 if pixels <= FEW_PIXELS else 256,
+        block_c=COLUMNS,
     )
 
 

@@ -1,7 +1,7 @@
 """Pointwise convolutions of many slots at once: a matrix product a slot, with the moments of its result.
 
 Inputs are (slots, pixels, channels), weights (slots, channels in, channels out). Batch statistics are
-gathered while results are still in registers, as a mean and a sum of squares about it for each block of
+gathered while results are still in registers, as a mean and a sum of squares about it for each program's
 pixels, which add up without cancellation.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, kernel, parts, power_of_two, tl
+from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
 from xnas.kernels.moments import Moments, combine_moments, plain_moments
 from xnas.kernels.sums import add_up
 
-WEIGHT_BLOCK = 128
-PROGRAMS = 512  # of a weight gradient: a few for each multiprocessor
+PROGRAMS = 396  # three for each multiprocessor of an H200
+WEIGHT_BLOCK = 8192  # numbers a weight gradient reads at a time
+SHARES = 264  # of a weight gradient at most: they have to be added up
 
 
 def pointwise(
@@ -42,11 +43,11 @@ def pointwise_with_moments(
     if not len(x):
         return
     if compiles_for(x):
-        block = _rows(weight.shape[2])
-        blocks = parts(x.shape[1], block)
+        rows, turns = _rows(x, weight.shape[2])
+        blocks = parts(x.shape[1], turns * rows)
         partial = x.new_empty(len(x), blocks, 2, weight.shape[2], dtype=torch.float32)
         launch_pointwise(x, weight, out, partial=partial, relu=relu)
-        combine_moments(partial, x.shape[1], block, into)
+        combine_moments(partial, x.shape[1], turns * rows, into)
     else:
         out.copy_(plain_pointwise(x.relu() if relu else x, weight))
         plain_moments(out, into)
@@ -77,11 +78,12 @@ def pointwise_weight_gradient(
         return out.copy_(plain_weight_gradient(x.relu() if relu else x, gradient))
     block_k, block_n = (max(16, min(64, power_of_two(n))) for n in (channels, outputs))
     tiles = parts(channels, block_k) * parts(outputs, block_n)
-    splits = max(1, min(parts(pixels, 4 * WEIGHT_BLOCK), PROGRAMS // (slots * tiles)))
-    share = parts(parts(pixels, splits), WEIGHT_BLOCK) * WEIGHT_BLOCK
-    splits = parts(pixels, share)
-    partial = x.new_empty(splits, out.numel(), dtype=torch.float32)
-    _weight_gradient[(splits, slots, tiles)](
+    block_m = WEIGHT_BLOCK // power_of_two(block_k + block_n)
+    shares = min(SHARES, parts(pixels, 2 * block_m), max(1, PROGRAMS // (slots * tiles)))
+    share = parts(parts(pixels, shares), block_m) * block_m
+    shares = parts(pixels, share)
+    partial = x.new_empty(shares, out.numel(), dtype=torch.float32)
+    _weight_gradient[(shares, slots, tiles)](
         x,
         gradient,
         partial,
@@ -91,7 +93,7 @@ def pointwise_weight_gradient(
         *out.stride(),
         channels=channels,
         outputs=outputs,
-        block_m=WEIGHT_BLOCK,
+        block_m=block_m,
         block_k=block_k,
         block_n=block_n,
         relu=relu,
@@ -114,42 +116,74 @@ def launch_pointwise(
     gate: Tensor | None = None,
     relu: bool = False,
 ) -> None:
-    """The kernel of `pointwise`; `partial` receives a mean and a sum of squares a block."""
+    """The kernel of `pointwise`; `partial` receives a mean and a sum of squares a program."""
     slots, pixels, channels = x.shape
     outputs = weight.shape[2]
-    block_n, block_m = _columns(outputs), _rows(outputs)
-    _product[(parts(pixels, block_m), slots, parts(outputs, block_n))](
+    block_k, several = _depth(x)
+    if channels > block_k:
+        weight = weight.to(x.dtype)  # so that tensor cores take it from where a pipeline puts it
+    if not weight.is_contiguous() and not weight.mT.is_contiguous():
+        weight = weight.contiguous()
+    block_n, block_rest = _columns(outputs)
+    block_m, turns = _rows(x, outputs)
+    columns = parts(outputs, block_n + block_rest)
+    _product[(parts(pixels, turns * block_m), slots, columns)](
         x,
         weight,
         out,
         out if partial is None else partial,
         out if gate is None else gate,
         pixels,
-        weight.stride(0),
-        weight.stride(1),
-        weight.stride(2),
+        turns,
         channels=channels,
         outputs=outputs,
+        transposed=not weight.is_contiguous(),
         moments=partial is not None,
         gated=gate is not None,
         relu=relu,
         block_m=block_m,
         block_n=block_n,
-        block_k=max(16, min(64, power_of_two(channels))),
-        num_warps=4 if block_n <= 64 else 8,
+        block_rest=block_rest,
+        block_k=block_k,
+        several=several,
+        num_stages=4 if several and block_n < 64 else 3,
     )
 
 
-def _columns(outputs: int) -> int:
-    return max(16, min(128, power_of_two(outputs)))
+def _depth(x: Tensor) -> tuple[int, bool]:
+    """Channels of a step, and whether a program takes several blocks of pixels in turn.
+
+    It does if all channels fit into a step, so that it can hold the weights; there, registers have to
+    suffice for moments, too. Numbers of 32 bits are multiplied without tensor cores, from registers.
+    """
+    channels = x.shape[2]
+    whole = max(16, power_of_two(channels))
+    if x.element_size() > 2:
+        return min(32, whole), whole <= 32
+    return whole if whole <= 128 else 64, whole <= 64
 
 
-def _rows(outputs: int) -> int:
-    """Pixels of a block: many where channels are few."""
-    return max(128, min(256, 8192 // _columns(outputs)))
+def _columns(outputs: int) -> tuple[int, int]:
+    """Channels of a program, in two blocks of which the second may be empty.
+
+    Little is left over, and images are read few times.
+    """
+    choices = [(64, 0), (64, 16), (32, 16), (32, 0), (16, 0)]
+    return min(choices, key=lambda choice: parts(outputs, sum(choice)) * (sum(choice) + 8))
 
 
-@kernel(numbers=["pixels", "stride_slot", "stride_in", "stride_out"])
+def _rows(x: Tensor, outputs: int) -> tuple[int, int]:
+    """Pixels of a block, and how many blocks a program takes: with slots, only the latter changes."""
+    slots, pixels, _ = x.shape
+    width = sum(_columns(outputs))
+    if not _depth(x)[1]:
+        return 128 if width <= 64 and pixels >= 128 * PROGRAMS else 64, 1
+    rows = max(64, 2048 // width)
+    blocks = parts(pixels, rows) * slots * parts(outputs, width)
+    return rows, max(1, parts(blocks, PROGRAMS if width >= 64 else 4 * PROGRAMS // 3))
+
+
+@kernel(numbers=["pixels", "turns"])
 def _product(
     x,
     weight,
@@ -157,52 +191,167 @@ def _product(
     partial,
     gate,
     pixels,
-    stride_slot,
-    stride_in,
-    stride_out,
+    turns,
     channels: tl.constexpr,
     outputs: tl.constexpr,
+    transposed: tl.constexpr,
     moments: tl.constexpr,
     gated: tl.constexpr,
     relu: tl.constexpr,
     block_m: tl.constexpr,
     block_n: tl.constexpr,
+    block_rest: tl.constexpr,
     block_k: tl.constexpr,
+    several: tl.constexpr,
 ):
     block, slot = tl.program_id(0), tl.program_id(1)
-    m = block * block_m + tl.arange(0, block_m)
-    n = tl.program_id(2) * block_n + tl.arange(0, block_n)
-    begin = slot.to(tl.int64) * pixels
-    total = tl.zeros((block_m, block_n), tl.float32)
-    for start in tl.static_range(0, channels, block_k):
-        k = start + tl.arange(0, block_k)
-        value = tl.load(
-            x + (begin + m)[:, None] * channels + k[None, :],
-            mask=(m < pixels)[:, None] & (k < channels)[None, :],
-            other=0.0,
-        )
-        if relu:
-            value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
-        factor = tl.load(
-            weight + slot * stride_slot + k[:, None] * stride_in + n[None, :] * stride_out,
-            mask=(k < channels)[:, None] & (n < outputs)[None, :],
-            other=0.0,
-        )
-        total = tl.dot(value, factor.to(value.dtype), total, input_precision="ieee")
-    inside = (m < pixels)[:, None] & (n < outputs)[None, :]
-    if gated:
-        passes = tl.load(gate + (begin + m)[:, None] * outputs + n[None, :], mask=inside, other=0.0) > 0
-        total = tl.where(passes, total, 0.0)
-    result = total.to(out.dtype.element_ty)
-    tl.store(out + (begin + m)[:, None] * outputs + n[None, :], result, mask=inside)
+    held: tl.constexpr = channels <= block_k  # the weights, in one step
+    first = tl.program_id(2) * (block_n + block_rest)
+    n = first + tl.arange(0, block_n)
+    weight += slot.to(tl.int64) * channels * outputs
+    row, lane = tl.arange(0, block_m), tl.arange(0, block_k)
+    dtype: tl.constexpr = x.dtype.element_ty
+    mean = tl.zeros((block_m, block_n), tl.float32)
+    squares = mean
+    if held:
+        factor = _weights(weight, lane, n, channels, outputs, transposed, dtype)
+    if block_rest:
+        n_rest = first + block_n + tl.arange(0, block_rest)
+        mean_rest = tl.zeros((block_m, block_rest), tl.float32)
+        squares_rest = mean_rest
+        if held:
+            factor_rest = _weights(weight, lane, n_rest, channels, outputs, transposed, dtype)
+    for turn in range(turns if several else 1):
+        start = (block * turns + turn) * block_m
+        known = start + row < pixels
+        begin = slot.to(tl.int64) * pixels + start
+        here = x + begin * channels
+        gates = _gates(gate, begin, row, n, known, outputs, gated)
+        total = tl.zeros((block_m, block_n), tl.float32)
+        if block_rest:
+            gates_rest = _gates(gate, begin, row, n_rest, known, outputs, gated)
+            rest = tl.zeros((block_m, block_rest), tl.float32)
+        if held:
+            value = _images(here, row, lane, known, channels, relu)
+            total = tl.dot(value, factor, total, input_precision="ieee")
+            if block_rest:
+                rest = tl.dot(value, factor_rest, rest, input_precision="ieee")
+        else:
+            for below in range(0, channels, block_k):
+                k = below + lane
+                value = _images(here, row, k, known, channels, relu)
+                factor = _weights(weight, k, n, channels, outputs, transposed, dtype)
+                total = tl.dot(value, factor, total, input_precision="ieee")
+                if block_rest:
+                    factor = _weights(weight, k, n_rest, channels, outputs, transposed, dtype)
+                    rest = tl.dot(value, factor, rest, input_precision="ieee")
+        value = _write(out, begin, row, n, known, total, gates, outputs, gated)
+        if moments:
+            mean, squares = _follow(value, mean, squares, known, turn, several)
+        if block_rest:
+            value = _write(out, begin, row, n_rest, known, rest, gates_rest, outputs, gated)
+            if moments:
+                mean_rest, squares_rest = _follow(value, mean_rest, squares_rest, known, turn, several)
     if moments:
-        rounded = tl.where(inside, result.to(tl.float32), 0.0)
-        count = tl.minimum(block_m, pixels - block * block_m)
-        mean = tl.sum(rounded, 0) / count
-        apart = tl.where(inside, rounded - mean[None, :], 0.0)
-        place = partial + (slot * tl.num_programs(0) + block) * 2 * outputs + n
-        tl.store(place, mean, mask=n < outputs)
-        tl.store(place + outputs, tl.sum(apart * apart, 0), mask=n < outputs)
+        left = pixels - block * turns * block_m
+        place = partial + (slot.to(tl.int64) * tl.num_programs(0) + block) * 2 * outputs
+        _store_moments(place, n, mean, squares, row, left, turns, outputs, block_m, several)
+        if block_rest:
+            _store_moments(
+                place, n_rest, mean_rest, squares_rest, row, left, turns, outputs, block_m, several
+            )
+
+
+@inside
+def _images(x, row, k, known, channels: tl.constexpr, relu: tl.constexpr):
+    value = tl.load(
+        x + row[:, None] * channels + k[None, :],
+        mask=known[:, None] & (k < channels)[None, :],
+        other=0.0,
+    )
+    if relu:
+        value = tl.where(value < 0, 0.0, value).to(value.dtype)
+    return value
+
+
+@inside
+def _weights(
+    weight,
+    k,
+    n,
+    channels: tl.constexpr,
+    outputs: tl.constexpr,
+    transposed: tl.constexpr,
+    dtype: tl.constexpr,
+):
+    place = n[None, :] * channels + k[:, None] if transposed else k[:, None] * outputs + n[None, :]
+    known = (k < channels)[:, None] & (n < outputs)[None, :]
+    return tl.load(weight + place, mask=known, other=0.0).to(dtype)
+
+
+@inside
+def _gates(gate, begin, row, n, known, outputs: tl.constexpr, gated: tl.constexpr):
+    """Loaded before the products, to arrive meanwhile."""
+    if gated:
+        place = gate + begin * outputs + row[:, None] * outputs + n[None, :]
+        there = known[:, None] & (n < outputs)[None, :]
+        found = tl.load(place, mask=there, other=0.0) > 0
+    else:
+        found = known[:, None]
+    return found
+
+
+@inside
+def _write(out, begin, row, n, known, total, gates, outputs: tl.constexpr, gated: tl.constexpr):
+    """Store products; gives them as they are stored."""
+    if gated:
+        total = tl.where(gates, total, 0.0)
+    value = total.to(out.dtype.element_ty)
+    place = out + begin * outputs + row[:, None] * outputs + n[None, :]
+    tl.store(place, value, mask=known[:, None] & (n < outputs)[None, :])
+    return value
+
+
+@inside
+def _follow(value, mean, squares, known, turn, several: tl.constexpr):
+    """Mean of every row of the blocks and squares about it, one more block seen: Welford's rule."""
+    value = value.to(tl.float32)
+    if several:
+        apart = tl.where(known[:, None], value - mean, 0.0)
+        mean += apart * (1.0 / (turn + 1))
+        squares += apart * (value - mean)
+    else:
+        mean = value
+    return mean, squares
+
+
+@inside
+def _store_moments(
+    place,
+    n,
+    mean,
+    squares,
+    row,
+    left,
+    turns,
+    outputs: tl.constexpr,
+    block_m: tl.constexpr,
+    several: tl.constexpr,
+):
+    """Mean and squares of all rows; the last rows may have seen a block less, or none."""
+    if several:
+        seen = tl.where(row < left, tl.minimum(turns, (left - row + block_m - 1) // block_m), 0)
+        seen = seen.to(tl.float32)[:, None]
+        middle = tl.sum(mean * seen, 0) / tl.minimum(turns * block_m, left)
+        apart = mean - middle[None, :]
+        squares += seen * apart * apart
+    else:
+        known = (row < left)[:, None]
+        middle = tl.sum(tl.where(known, mean, 0.0), 0) / tl.minimum(block_m, left)
+        apart = tl.where(known, mean - middle[None, :], 0.0)
+        squares = apart * apart
+    tl.store(place + n, middle, mask=n < outputs)
+    tl.store(place + outputs + n, tl.sum(squares, 0), mask=n < outputs)
 
 
 @kernel(numbers=["pixels", "share", "size", "stride_slot", "stride_in", "stride_out"])
@@ -227,23 +376,29 @@ def _weight_gradient(
     columns = (outputs + block_n - 1) // block_n
     k = tile // columns * block_k + tl.arange(0, block_k)
     n = tile % columns * block_n + tl.arange(0, block_n)
-    begin = slot.to(tl.int64) * pixels
+    row = tl.arange(0, block_m)
+    begin = slot.to(tl.int64) * pixels + split * share
+    x += begin * channels
+    gradient += begin * outputs
+    left = tl.minimum(share, pixels - split * share)
     total = tl.zeros((block_k, block_n), tl.float32)
-    for start in range(split * share, tl.minimum(pixels, (split + 1) * share), block_m):
-        m = start + tl.arange(0, block_m)
+    for start in range(0, left, block_m):
+        known = start + row < left
         value = tl.load(
-            x + (begin + m)[:, None] * channels + k[None, :],
-            mask=(m < pixels)[:, None] & (k < channels)[None, :],
+            x + row[None, :] * channels + k[:, None],
+            mask=known[None, :] & (k < channels)[:, None],
             other=0.0,
         )
         if relu:
             value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
         flow = tl.load(
-            gradient + (begin + m)[:, None] * outputs + n[None, :],
-            mask=(m < pixels)[:, None] & (n < outputs)[None, :],
+            gradient + row[:, None] * outputs + n[None, :],
+            mask=known[:, None] & (n < outputs)[None, :],
             other=0.0,
         )
-        total = tl.dot(tl.trans(value), flow, total, input_precision="ieee")
+        total = tl.dot(value, flow, total, input_precision="ieee")
+        x += block_m * channels
+        gradient += block_m * outputs
     place = split.to(tl.int64) * size + slot * stride_slot
     tl.store(
         partial + place + k[:, None] * stride_in + n[None, :] * stride_out,

@@ -6,8 +6,7 @@ from torch import Tensor
 
 from xnas.kernels.language import compiles_for, kernel, parts, tl
 
-BLOCK = 16
-AT_ONCE = 128
+FEW, MANY = (32, 64), (512, 8)  # rows and columns of a program at a time, for up to 128 rows and more
 
 
 def add_up(partial: Tensor, out: Tensor) -> None:
@@ -18,8 +17,12 @@ def add_up(partial: Tensor, out: Tensor) -> None:
     if not compiles_for(partial):
         plain_add_up(partial, out)
         return
-    size = out.numel()
-    _add_up[(parts(size, BLOCK),)](partial, out, len(partial), size, block=BLOCK, at_once=AT_ONCE)
+    rows, size = len(partial), out.numel()
+    few = rows <= 4 * FEW[0]
+    at_once, block = FEW if few else MANY
+    _add_up[(parts(size, block),)](
+        partial, out, rows, size, block=block, at_once=at_once, num_warps=4 if few else 8
+    )
 
 
 def plain_add_up(partial: Tensor, out: Tensor) -> None:
