@@ -108,7 +108,7 @@ def _launch(
         back=back,
         grouped=back and not plan.alone,
         relu=relu,
-        **compiled_sides(weights, plan),
+        **compiled_sides(plan),
         run=run,
         block=block,
     )

@@ -28,6 +28,8 @@ class Plan:
     """Group by group the number of a slot, its side, the row of its weights, and 0 (slots x 4)."""
     alone: bool
     """Slot i reads input i, and no other does: groups are slots, by design and not by chance."""
+    shrinks: bool
+    """Slots may be deleted, which should compile nothing: kernels are for side 3 and 5 anyway."""
     arrivals: Tensor
     """The groups of input i are those from arrivals[i] to arrivals[i + 1]."""
 
@@ -43,7 +45,12 @@ class Plan:
 
 
 def plan_of(
-    rows: Sequence[tuple[int, int, int]], *, inputs: int, device: torch.device, alone: bool = False
+    rows: Sequence[tuple[int, int, int]],
+    *,
+    inputs: int,
+    device: torch.device,
+    alone: bool = False,
+    shrinks: bool = False,
 ) -> Plan:
     """A plan for slots of these inputs, sides and dilations; weights of a side are in this order."""
     assert not alone or [row[0] for row in rows] == list(range(len(rows)))  # noqa: S101
@@ -65,6 +72,7 @@ def plan_of(
         group_table=table(n for group, span in zip(groups, spans, strict=True) for n in (*group, *span)),
         members=table(n for slot in order for n in (slot, sides[slot], places[slot], 0)),
         alone=alone,
+        shrinks=shrinks,
         arrivals=table(sum(source < i for source, _ in groups) for i in range(inputs + 1)),
     )
 

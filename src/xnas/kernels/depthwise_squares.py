@@ -48,7 +48,7 @@ def launch_squares(
         channels=channels,
         vector=vector,
         together=channels_together(weights),
-        **compiled_sides(weights, plan),
+        **compiled_sides(plan),
         block=block,
     )
 

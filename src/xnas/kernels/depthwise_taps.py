@@ -31,15 +31,11 @@ def channels_together(weights: Sequence[Tensor]) -> bool:
     return all(weight.is_contiguous() for weight in weights)
 
 
-def compiled_sides(weights: Sequence[Tensor], plan: Plan) -> dict[str, bool]:
-    """For which sides to compile a kernel: those that occur, and for packed weights 3 and 5 anyway.
-
-    A deletion may leave a search one of them, and should compile nothing.
-    """
-    packed = channels_together(weights)
+def compiled_sides(plan: Plan) -> dict[str, bool]:
+    """For which sides to compile a kernel: those that occur, and may occur."""
     return {
-        "three": packed or 3 in plan.sides,
-        "five": packed or 5 in plan.sides,
+        "three": plan.shrinks or 3 in plan.sides,
+        "five": plan.shrinks or 5 in plan.sides,
         "seven": 7 in plan.sides,
     }
 

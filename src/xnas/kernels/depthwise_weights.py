@@ -88,7 +88,7 @@ def _launch_weight_gradient(
         together=channels_together(like),
         stride=stride,
         relu=relu,
-        **compiled_sides(like, plan),
+        **compiled_sides(plan),
         run=run,
         block_m=block_m,
         block_c=block_c,
@@ -240,7 +240,7 @@ def _add_column(
         fits = m < runs
         pixel = gradient + (((image * height + top) * width + left) * channels)[:, None] + c[None, :]
         below: tl.constexpr = dilation * width * channels
-        g0 = _numbers(pixel, fits, known)
+        g0 = _numbers(pixel, fits & (top < height), known)
         g1, g2, g3 = g0, g0, g0
         if run > 1:
             g1 = _numbers(pixel + below, fits & (top + dilation < height), known)

@@ -188,7 +188,7 @@ class Tables:
         rows = [
             (source, *CONVOLUTIONS[name][:2]) for (_, name), source in zip(experts, of_each, strict=True)
         ]
-        return plan_of(rows, inputs=len(inputs), device=self.device, alone=sources is None)
+        return plan_of(rows, inputs=len(inputs), device=self.device, alone=sources is None, shrinks=True)
 
     def _name_terms(self) -> None:
         """Sort terms by the node they go to, and say which lanes lead back to every slot."""
