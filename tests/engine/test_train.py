@@ -10,14 +10,16 @@ from xnas import ConfigError, RoundError, create_model
 from xnas.data import BatchSource, Crop
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings, captured, train_step
+from xnas.nn.operations import fuse
 
 
-def made(device="cpu", channels_last=False, settings=None, **network):
+def made(device="cpu", channels_last=False, fused=False, settings=None, **network):
     """A training of a small network on random images with a pattern to learn."""
     torch.manual_seed(0)
     model = create_model("xnas", **{"channels": 4, "cells": 3, "num_classes": 3} | network).to(device)
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
+    fuse(model, on=fused)
     generator = torch.Generator().manual_seed(1)
     labels = torch.arange(48) % 3
     images = torch.randint(0, 40, (48, 3, 8, 8), generator=generator).byte()
@@ -147,8 +149,13 @@ def test_the_average_follows_the_weights_and_can_be_swapped_in():
 
 
 @pytest.mark.parametrize("at", [(1, 0), (1, 2), (2, 3)])
-def test_a_training_goes_on_where_it_stood_bit_for_bit(at):
-    options = {"settings": {"average": 0.9, "drop_path_rate": 0.2}, "drop_path_rate": 0.2}
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):
+    options = {
+        "fused": fused,
+        "settings": {"average": 0.9, "drop_path_rate": 0.2},
+        "drop_path_rate": 0.2,
+    }
     whole = made(**options)
     torch.manual_seed(5)
     play(whole)
@@ -177,6 +184,15 @@ def test_a_training_goes_on_where_it_stood_bit_for_bit(at):
         second.end_epoch()
     same(weights(second), weights(whole))
     same(second.average.state_dict(), whole.average.state_dict())
+
+
+def test_momenta_that_lie_otherwise_in_memory_are_taken_over():
+    first, second = made(), made(fused=True)
+    play(first, epochs=1)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    for training in (first, second):
+        play(training, epochs=1)
+    same(weights(first), weights(second), atol=1e-3)
 
 
 def test_a_loss_that_is_no_number_stops_the_training_and_says_where():

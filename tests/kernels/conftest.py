@@ -11,7 +11,7 @@ MODULES = [
     importlib.import_module(f"xnas.kernels.{name}")
     for name in (
         *("departures", "depthwise", "depthwise_weights", "mixing", "moments", "normalization"),
-        *("pointwise", "pools", "returns", "rewards", "sums"),
+        *("pointwise", "pools", "returns", "rewards", "states", "sums"),
     )
 ]
 

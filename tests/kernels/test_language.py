@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from xnas.kernels import language
-from xnas.kernels.language import compiles_for, parts, power_of_two, triton
+from xnas.kernels.language import channel_block, compiles_for, parts, power_of_two, triton
 
 WITHOUT_TRITON = """
 import sys
@@ -17,7 +17,7 @@ sys.modules["triton"] = None  # what `import triton` finds where it is not insta
 import torch
 from xnas.kernels import (
     depthwise, depthwise_plan, depthwise_weights, language, mixing, moments, normalization, pointwise,
-    pools, sums,
+    pools, states, sums,
 )
 assert language.triton is None
 assert not language.compiles_for(torch.zeros(1))
@@ -46,6 +46,8 @@ mixing.advice_gradient(
 )
 normalization.normalize(flat, found, relu=True)
 normalization.normalization_gradient(out, flat, found, products)
+normalization.normalization_sums(out, flat, found)
+states.total([states.join([flat[0], flat[0]])] * 2)
 print("computed", bool(torch.isfinite(into).all()))
 """
 
@@ -117,3 +119,8 @@ def test_a_rehearsal_that_fails_is_over(monkeypatch):
     with pytest.raises(ValueError, match="no"), language.rehearsal():
         raise ValueError("no")
     assert language.Kernel.noted is None
+
+
+def test_blocks_of_channels_leave_few_lanes_idle():
+    expected = {3: 4, 16: 16, 32: 32, 40: 16, 64: 64, 72: 16, 80: 16, 128: 64, 144: 16, 160: 32}
+    assert {channels: channel_block(channels) for channels in expected} == expected

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import batch_norm
 
-from xnas.kernels.mixing import inner_products
 from xnas.kernels.moments import Moments, gather_moments
-from xnas.kernels.normalization import normalization_gradient, normalize
+from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
 
 # slots, pixels, channels
 SMALL = [(1, 3, 1), (2, 700, 3), (3, 130, 16), (2, 33, 40), (2, 65, 70)]
@@ -61,8 +60,7 @@ def test_twins_are_what_autograd_finds(sides, shape, affine):
         normalized, images, *given, weight.detach(), bias.detach(), affine=affine, relu=True
     )
     assert torch.allclose(found, expected.relu())
-    every, products = torch.arange(slots, device=x.device), images.new_empty(slots, 2, channels)
-    sides.twin(inner_products, gradient, images, moments, targets=every, slots=every, out=products)
+    products = sides.twin(normalization_sums, gradient, images, moments)
     found = sides.twin(gradient_of, gradient, images, *given, products, weight.detach(), affine=affine)
     assert torch.allclose(found, x.grad, atol=1e-10)
     if affine:
@@ -83,6 +81,68 @@ class TestKernels:
         gradient = sides.draw(*shape, dtype=dtype)
         products = sides.draw(shape[0], 2, shape[2]) * shape[1] ** 0.5
         sides.compare(gradient_of, gradient, x, mean, scale, products, weight, affine=affine)
+
+
+# pixels of an image, batch, channels; the last needs more lanes than a step has
+DROPPED = [(1, 3, 1), (35, 4, 36), (16, 5, 40), (9, 3, 72), (3, 2, 131)]
+
+
+def dropped(sides, shape, dtype, slots=2):
+    """Inputs, moments, a factor an image, and what is there already."""
+    area, batch, channels = shape
+    x, mean, scale, weight, bias = drawn(sides, (slots, area * batch, channels), dtype)
+    factors = torch.where(sides.draw(batch) > 0, 1.25, 0.0)
+    return x, mean, scale, weight, bias, factors, sides.draw(*x.shape, dtype=dtype)
+
+
+def apart(x, beside):
+    """The same numbers in rows that lie apart, not at the beginning of their memory."""
+    rows = x.new_full((x.shape[1], beside + len(x) * x.shape[2]), torch.nan)
+    found = rows[:, beside:].view(x.shape[1], len(x), -1).transpose(0, 1)
+    return found.copy_(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", DROPPED)
+class TestFactors:
+    @pytest.mark.parametrize("relu", [False, True])
+    def test_normalized_slots_times_factors_plus_what_is_there(self, sides, shape, dtype, relu):
+        def function(x, mean, scale, weight, bias, factors, plus):  # noqa: PLR0917
+            end = {"factors": factors, "plus": plus, "out": apart(x, 24)}
+            return normalize(x, Moments(mean, scale), weight, bias, relu=relu, **end).clone()
+
+        sides.compare(function, *dropped(sides, shape, dtype))
+
+    @pytest.mark.parametrize("beside", [0, 24, 27])
+    def test_gradients_and_sums(self, sides, shape, dtype, beside):
+        def function(x, mean, scale, weight, _, factors, gradient):  # noqa: PLR0917
+            moments, gradient = Moments(mean, scale), apart(gradient, beside)
+            sums = normalization_sums(gradient, x, moments, factors=factors)
+            flow = normalization_gradient(gradient, x, moments, sums, weight, factors=factors)
+            return flow, sums
+
+        sides.compare(function, *dropped(sides, shape, dtype))
+
+
+def test_factors_and_a_sum_are_what_autograd_finds(sides):
+    x, _, _, weight, bias, factors, plus = (
+        one.double() for one in dropped(sides, DROPPED[1], torch.float32, slots=1)
+    )
+    leaves = [one.requires_grad_() for one in (x, weight, bias)]
+    per_pixel = factors.repeat_interleave(35)[:, None]
+    expected = batch_norm(x[0], None, None, weight[0], bias[0], training=True) * per_pixel + plus[0]
+    gradient = torch.randn_like(expected)
+    flow, of_weight, of_bias = torch.autograd.grad(expected, leaves, gradient)
+    x, weight, bias = (one.detach() for one in leaves)
+    moments = Moments(*x.new_empty(2, 1, x.shape[2]))
+    sides.twin(gather_moments, x, moments)
+    end = {"factors": factors, "plus": plus}
+    found = sides.twin(normalize, x, moments, weight, bias, relu=False, **end)
+    assert torch.allclose(found[0], expected)
+    sums = sides.twin(normalization_sums, gradient[None], x, moments, factors=factors)
+    assert torch.allclose(sums[0], torch.cat([of_bias, of_weight]))
+    found = sides.twin(normalization_gradient, gradient[None], x, moments, sums, weight, factors=factors)
+    assert torch.allclose(found, flow, atol=1e-10)
 
 
 def test_two_launches_give_the_same_bits(sides):
@@ -131,6 +191,7 @@ def test_no_slots_give_nothing(sides):
     x, *rest = drawn(sides, (0, 8, 3))
     for side in (sides.kernel, sides.twin):
         assert side(normalized, x, *rest, affine=True, relu=True).shape == x.shape
+        assert side(normalization_sums, x, x, Moments(*rest[:2])).shape == (0, 2, 3)
         products = sides.draw(0, 2, 3)
         found = side(gradient_of, x, x, *rest[:2], products, rest[2], affine=True)
         assert found.shape == x.shape

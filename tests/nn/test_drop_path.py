@@ -25,6 +25,15 @@ def test_the_mean_stays_and_the_share_is_the_rate():
     assert float((out == 0).float().mean()) == pytest.approx(0.2, abs=0.01)
 
 
+def test_many_edges_draw_together_what_they_draw_one_by_one():
+    path, x = DropPath(0.5), torch.ones(8, 1, 1, 1)
+    path.part = (1, 2)
+    torch.manual_seed(0)
+    together = path.draw(x, edges=3)
+    torch.manual_seed(0)
+    assert torch.equal(together, torch.stack([path(x).flatten() for _ in range(3)]))
+
+
 def test_it_acts_in_training_alone_and_follows_its_schedule():
     path, x = DropPath(0.5), torch.rand(8, 2, 3, 3)
     assert path.eval()(x) is x

@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 from xnas import create_model
 from xnas.nn.operations import FINAL, SEARCH, build_operation, fuse
 
+REDUCTION = "skip_connect"  # at stride 2
 CONVOLUTIONS = ["sep_conv_3x3", "sep_conv_5x5", "sep_conv_7x7", "dil_conv_3x3", "dil_conv_5x5"]
 POOLS = ["avg_pool_3x3", "max_pool_3x3"]
 # Sums of a few thousand terms in another order.
@@ -27,16 +28,17 @@ def spread(operation):
     return operation
 
 
-def learned(operation, x, autocast=False):
-    """Output, all gradients and all buffers after a step forward and back, by name."""
+def learned(operation, x, autocast=False, of=None):
+    """Output, all gradients and all buffers (of a module) after a step forward and back, by name."""
     x = x.detach().clone(memory_format=torch.preserve_format).requires_grad_()
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
         out = operation(x)
     upstream = torch.linspace(-1, 1, out.numel()).to(out).view(out.shape).sin()
     out.backward(upstream)
     found = {"out": out.detach(), "x": x.grad}
-    found |= {name: p.grad for name, p in operation.named_parameters()}
-    return found | {name: b.clone() for name, b in operation.named_buffers()}
+    module = operation if of is None else of
+    found |= {name: p.grad for name, p in module.named_parameters()}
+    return found | {name: b.clone() for name, b in module.named_buffers()}
 
 
 def agree(one, other, tolerance):
@@ -85,6 +87,58 @@ def test_under_autocast_it_computes_in_bf16_as_plain_modules_do(name, stride):
     assert found["out"].dtype == torch.bfloat16
     assert found["1.weight"].dtype == torch.float32
     agree(expected, found, BF16_TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["sep_conv_3x3", "dil_conv_5x5"])
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+def test_drop_path_and_the_sum_at_a_node_are_part_of_it(name, dtype):
+    factors, there = torch.tensor([1.25, 0, 1.25]), torch.randn(3, 6, 5, 4, dtype=dtype)
+    x, found = torch.randn(3, 6, 5, 4, dtype=dtype), []
+    for operation in pair(name, 6, 1, dtype):
+        plus = there.clone().requires_grad_()
+        end = {"factors": factors.to(dtype), "plus": plus.sin()}
+        results = learned(lambda x, own=operation, end=end: own(x, **end), x, of=operation)
+        found.append(results | {"plus": plus.grad})
+    agree(*found, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("shape", [(3, 6, 8, 6), (2, 4, 7, 9), (2, 4, 8, 5)])
+@pytest.mark.parametrize("affinity", [FINAL, SEARCH])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_a_factorised_reduction_is_that_of_plain_modules(shape, affinity, layout):
+    torch.manual_seed(0)
+    plain = spread(build_operation(REDUCTION, shape[1], 2, affinity)).double()
+    fused = copy.deepcopy(plain).to(memory_format=layout)
+    fuse(fused)
+    x = torch.randn(shape, dtype=torch.float64).to(memory_format=layout)
+    found = learned(fused, x)
+    agree(learned(plain, x), found, TOLERANCE[torch.float64])
+    assert found["out"].is_contiguous(memory_format=torch.channels_last)
+    assert torch.allclose(plain.eval()(x), fused.eval()(x))
+
+
+def test_the_taps_of_a_channel_lie_apart_on_kernels_and_everything_follows():
+    plain, fused = pair("sep_conv_3x3", 4, 1, torch.float32)
+    weights = [p for p in fused.parameters() if p.dim() == 4 and p.shape[2] == 3]
+    assert all(p.flatten(1).t().is_contiguous() for p in weights)
+    copied = copy.deepcopy(fused).parameters()
+    assert all(p.stride() == q.stride() for p, q in zip(fused.parameters(), copied, strict=True))
+    descents = [torch.optim.SGD(own.parameters(), 0.1, 0.9, fused=True) for own in (plain, fused)]
+    for _ in range(3):
+        x = torch.randn(2, 4, 6, 6)
+        for own, descent in zip((plain, fused), descents, strict=True):
+            descent.zero_grad()
+            own(x).sin().sum().backward()
+            nn.utils.clip_grad_norm_(own.parameters(), 1.0)
+            descent.step()
+        assert all(p.grad.stride() == p.stride() for p in weights)
+    agree(plain.state_dict(), fused.state_dict(), TOLERANCE[torch.float32])
+    plain.load_state_dict(fused.state_dict())
+    fused.load_state_dict(plain.state_dict())
+    assert all(p.flatten(1).t().is_contiguous() for p in weights)
+    fuse(fused, on=False)
+    assert all(p.is_contiguous() for p in weights)
+    assert torch.equal(plain.eval()(x), fused.eval()(x))
 
 
 def test_gradients_are_right():

@@ -190,16 +190,21 @@ class TestCellsCompute:
         five = ops[6](four) + ops[7](a)
         assert torch.equal(cell(x, x), torch.cat([two, three, four, five], dim=1))
 
-    def test_drop_path_spares_identities_alone(self):
+    def test_drop_path_spares_identities_alone(self, monkeypatch):
         model = small(drop_path_rate=0.3)
         assert isinstance(model.drop_path, DropPath)
         assert {id(cell.drop_path) for cell in model.cells} == {id(model.drop_path)}
-        calls = []
-        model.drop_path.register_forward_hook(lambda *_: calls.append(1))
+        draw, drawn = model.drop_path.draw, []
+        monkeypatch.setattr(
+            model.drop_path, "draw", lambda x, edges: drawn.append(edges) or draw(x, edges=edges)
+        )
         model(torch.randn(2, 3, 16, 16))
         identities = sum(isinstance(op, nn.Identity) for cell in model.cells for op in cell.edges)
         assert identities == 3 + 2  # one in each of three normal and two reduction cells
-        assert len(calls) == 5 * 8 - identities
+        assert sum(drawn) == 5 * 8 - identities
+        for cell in model.cells:
+            spared = set(range(len(cell.edges))) - set(cell._factors(torch.ones(2, 1, 1, 1)))
+            assert spared == {i for i, op in enumerate(cell.edges) if isinstance(op, nn.Identity)}
 
     def test_the_auxiliary_tower_reads_the_last_reduction_cell(self):
         model = small(auxiliary=True)

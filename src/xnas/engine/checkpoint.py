@@ -77,7 +77,7 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     search.weight_optimizer.load_state_dict(state["weight_optimizer"])
     search.weight_optimizer.param_groups[0] |= {"lr": search.rate, "fused": fused}  # of this device
     search.weights = list(search.weight_optimizer.param_groups[0]["params"])
-    _lay_out_momenta(search)
+    lay_out_momenta(search.weight_optimizer)
     search.train.load_state_dict(state["train"])
     search.valid.load_state_dict(state["valid"])
     search.dropout.set_state(state["dropout"].cpu())
@@ -88,9 +88,9 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     search.supernet.train()
 
 
-def _lay_out_momenta(search: Search) -> None:
+def lay_out_momenta(optimizer: torch.optim.Optimizer) -> None:
     """Momenta as the weights lie in memory, which another backend may have laid out otherwise."""
-    for weight, state in search.weight_optimizer.state.items():
+    for weight, state in optimizer.state.items():
         momentum = state.get("momentum_buffer")
         if momentum is not None and momentum.stride() != weight.stride():
             state["momentum_buffer"] = torch.empty_like(weight).copy_(momentum)

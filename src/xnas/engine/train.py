@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from xnas.engine.capture import capture, copied, put_back
+from xnas.engine.checkpoint import lay_out_momenta
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
 from xnas.engine.search import Batches
@@ -150,6 +151,7 @@ class Training:
         """Go on where a training with the same settings stood."""
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        lay_out_momenta(self.optimizer)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate
         if self.average is not None:

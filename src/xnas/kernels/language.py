@@ -104,14 +104,18 @@ def parts(whole: int, part: int) -> int:
     return -(-whole // part)
 
 
-def channel_block(channels: int) -> int:
-    """Channels of a block: of the powers of two from 8 to 64 the largest that wastes least."""
-    return min((64, 32, 16, 8), key=lambda block: parts(channels, block) * block)
-
-
 def power_of_two(least: int) -> int:
     """The next power of two, at which blocks have to end."""
     return 1 << max(0, least - 1).bit_length()
+
+
+def channel_block(channels: int) -> int:
+    """Channels of a block, a power of two up to 64: the largest that leaves the fewest lanes idle.
+
+    Blocks have 16 at least, 32 bytes of bfloat16, if there are so many: memory gives no less at once.
+    """
+    blocks = (64, 32, 16) if channels > 8 else (power_of_two(channels),)
+    return min(blocks, key=lambda block: parts(channels, block) * block)
 
 
 def _kind(argument: Any) -> object:  # noqa: ANN401

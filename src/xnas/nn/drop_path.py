@@ -32,16 +32,23 @@ class DropPath(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Images (batch, channels, height, width), some of them zero in training."""
-        if not self.training:
-            return x
+        return silenced(x, self.draw(x, edges=1)[0]) if self.training else x
+
+    def draw(self, x: Tensor, *, edges: int) -> Tensor:
+        """Factors (edges, batch) for images like `x`, drawn edge by edge: 0, or 1 / (1 - rate)."""
         keep = 1 - self.rate
         which, parts = self.part
-        kept = torch.rand(parts, len(x), 1, 1, 1, device=x.device)[which] < keep
-        return x * (kept / keep).to(x.dtype)
+        drawn = [torch.rand(parts, len(x), device=x.device)[which] for _ in range(edges)]
+        return (torch.stack(drawn) < keep) / keep
 
     def extra_repr(self) -> str:
         """The present rate."""
         return f"rate={float(self.rate):.4g}"
+
+
+def silenced(x: Tensor, factors: Tensor) -> Tensor:
+    """Images times their factors (batch)."""
+    return x * factors.view(-1, 1, 1, 1).to(x.dtype)
 
 
 def _required(rate: float) -> float:

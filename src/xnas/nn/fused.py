@@ -1,10 +1,11 @@
-"""Separable convolutions and pools of a training on kernels, with gradients of their own.
+"""Separable convolutions, pools and cells of a training on kernels, with gradients of their own.
 
 A separable convolution is stages of ReLU, depthwise convolution, 1x1 convolution and batch norm. All of
 them are one function of autograd here: images stay (1, batch, height, width, channels), which is what
 channels-last tensors are in memory; statistics are gathered while the 1x1 convolution computes; the ReLU
-of the second stage is part of the batch norm before it. What backward needs is kept, not computed again:
-a training has memory to spare. Sums are made in float32 at least, whatever the images are.
+of the second stage is part of the batch norm before it. Drop path and the sum at a node are part of the
+last batch norm. What backward needs is kept, not computed again: a training has memory to spare. Sums
+are made in float32 at least, whatever the images are.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from torch.autograd.function import once_differentiable
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
-from xnas.kernels.mixing import inner_products
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
-from xnas.kernels.normalization import normalization_gradient, normalize
+from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
 from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
 from xnas.kernels.pools import average_pool, average_pool_gradient, max_pool, max_pool_gradient
+from xnas.kernels.states import join, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,18 @@ def stages_of(layers: Sequence[nn.Module]) -> list[Stage] | None:
     return found
 
 
-def separable(x: Tensor, stages: list[Stage]) -> Tensor:
-    """Output of the stages, in training, of images (batch, channels, height, width)."""
+def separable(
+    x: Tensor, stages: list[Stage], *, factors: Tensor | None = None, plus: Tensor | None = None
+) -> Tensor:
+    """Output of the stages, in training, of images (batch, channels, height, width).
+
+    It is multiplied by `factors` (batch) and added to `plus`, images like it.
+    """
     torch._foreach_add_([stage.batches for stage in stages], 1)
+    parameters = (p for stage in stages for p in stage.parameters)
     with _settled_type(x) as images:
-        out: Tensor = _Separable.apply(images, stages, *(p for s in stages for p in s.parameters))
+        plus = None if plus is None else plus.to(images.dtype)
+        out: Tensor = _Separable.apply(images, plus, factors, stages, *parameters)
     return out
 
 
@@ -97,11 +105,31 @@ def pool(x: Tensor, stride: int, *, largest: bool) -> Tensor:
     return out
 
 
+def shared(x: Tensor, users: int) -> tuple[Tensor, ...]:
+    """The same images for each user, whose gradients are added up in one pass."""
+    several: tuple[Tensor, ...] = _Shared.apply(x, users)
+    return several
+
+
+def joined(states: Sequence[Tensor]) -> Tensor:
+    """Images with the channels of all states."""
+    out: Tensor = _Joined.apply(*states)
+    return out
+
+
 class _Separable(torch.autograd.Function):
     KEPT = 8  # tensors a stage
+    BEFORE = 4  # inputs before the parameters
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, stages: list[Stage], *_parameters: Tensor) -> Tensor:  # noqa: ANN401
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        x: Tensor,
+        plus: Tensor | None,
+        factors: Tensor | None,
+        stages: list[Stage],
+        *_parameters: Tensor,
+    ) -> Tensor:
         images = _slot(x)
         kept = []
         for stage in stages:
@@ -114,20 +142,22 @@ class _Separable(torch.autograd.Function):
             product = flat.new_empty(1, flat.shape[1], len(point))
             pointwise_with_moments(flat, point.flatten(1).t()[None], out=product, into=moments)
             kept += [images, taps, deep, product, moments.mean, moments.scale, point, scale]
-            last = stage is stages[-1]
-            out = normalize(product, moments, scale[None], shift[None], relu=not last)
+            end: dict[str, Any] = {"relu": True}
+            if stage is stages[-1]:
+                there = None if plus is None else _slot(plus).flatten(1, 3)
+                end = {"relu": False, "factors": factors, "plus": there}
+            out = normalize(product, moments, scale[None], shift[None], **end)
             images = out.view(*deep.shape[:4], -1)
         ctx.stages = [(stage.kernel, stage.stride, stage.dilation) for stage in stages]
-        ctx.save_for_backward(*kept)
+        ctx.save_for_backward(*kept, factors)
         return _images(images)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        source = _source(gradient.device)
-        kept, needed = ctx.saved_tensors, ctx.needs_input_grad
+        (*kept, factors), needed = ctx.saved_tensors, ctx.needs_input_grad
         flow: Tensor | None = _pixels(gradient)
-        found: list[Tensor | None] = [None] * (len(needed) - 2)
+        found: list[Tensor | None] = [None] * (len(needed) - _Separable.BEFORE)
         for index in reversed(range(len(ctx.stages))):
             if flow is None:
                 break
@@ -136,15 +166,15 @@ class _Separable(torch.autograd.Function):
             images, taps, deep, product, mean, factor, point, scale = kept[
                 index * _Separable.KEPT : (index + 1) * _Separable.KEPT
             ]
-            place = 2 + 4 * index  # of the stage's parameters among the inputs
-            before = needed[0] or any(needed[2:place])
+            place = _Separable.BEFORE + 4 * index  # of the stage's parameters among the inputs
+            before = needed[0] or any(needed[_Separable.BEFORE : place])
             depth_needed, point_needed = needed[place : place + 2]
             parts: list[Tensor | None] = [None, None]
             moments, flat, flow = Moments(mean, factor), flow, None
-            sums = mean.new_empty(1, 2, mean.shape[1])
-            inner_products(flat, product, moments, targets=source, slots=source, out=sums)
+            sums = normalization_sums(flat, product, moments, factors=factors)
             if before or depth_needed or point_needed:
-                flat = normalization_gradient(flat, product, moments, sums, scale[None])
+                flat = normalization_gradient(flat, product, moments, sums, scale[None], factors=factors)
+            factors = None  # they belong to the last stage
             if point_needed:
                 parts[1] = _point_gradient(deep.flatten(1, 3), flat, point)
             if before or depth_needed:
@@ -159,8 +189,8 @@ class _Separable(torch.autograd.Function):
                 depthwise_input_gradient(deep_flow, [taps], plan, images, stride=stride, into=into)
                 flow = into.flatten(1, 3)
             found[4 * index : 4 * index + 4] = [*parts, sums[0, 1], sums[0, 0]]
-        shape = kept[0].shape
-        return None if flow is None else _images(flow.view(shape)), None, *found
+        of_x = None if flow is None else _images(flow.view(kept[0].shape))
+        return of_x, gradient if needed[1] else None, None, None, *found
 
 
 def projection(x: Tensor, point: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
@@ -198,12 +228,10 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        source = _source(gradient.device)
         images, product, mean, factor, point, scale = ctx.saved_tensors
         moments, flat = Moments(mean, factor), images.flatten(1, 3)
         flow = _pixels(gradient)
-        sums = mean.new_empty(1, 2, mean.shape[1])
-        inner_products(flow, product, moments, targets=source, slots=source, out=sums)
+        sums = normalization_sums(flow, product, moments)
         flow = normalization_gradient(
             flow, product, moments, sums, None if scale is None else scale[None]
         )
@@ -215,6 +243,89 @@ class _Projection(torch.autograd.Function):
         if scale is None:
             return into, None, of_point, None, None
         return into, None, of_point, sums[0, 1], sums[0, 0]
+
+
+def reduction(x: Tensor, even: nn.Conv2d, odd: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
+    """ReLU, a 1x1 convolution of the even pixels beside one of the odd ones, batch norm, in training."""
+    assert norm.running_mean is not None  # noqa: S101 - for the type checker
+    assert norm.running_var is not None  # noqa: S101
+    norm.get_buffer("num_batches_tracked").add_(1)
+    running = norm.running_mean, norm.running_var
+    with _settled_type(x) as images:
+        out: Tensor = _Reduction.apply(images, running, even.weight, odd.weight, norm.weight, norm.bias)
+    return out
+
+
+class _Reduction(torch.autograd.Function):
+    """The even and the odd pixels are two slots, whose channels end up side by side."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0917 - autograd's
+        ctx: Any,  # noqa: ANN401
+        x: Tensor,
+        running: tuple[Tensor, Tensor],
+        even: Tensor,
+        odd: Tensor,
+        scale: Tensor | None,
+        shift: Tensor | None,
+    ) -> Tensor:
+        images = x.permute(0, 2, 3, 1)
+        batch, height, width, channels = images.shape
+        halved = -(-height // 2), -(-width // 2)
+        pixels = images.new_empty(2, batch, *halved, channels)
+        if height % 2 or width % 2:
+            pixels[1].zero_()  # beyond the edge
+        for part, piece in zip(_halves(images), _beginnings(pixels, height, width), strict=True):
+            piece.copy_(part)
+        flat, point = pixels.flatten(1, 3), torch.stack([even.flatten(1), odd.flatten(1)])
+        moments = _moments(images, 2 * len(even), running, slots=2)
+        product = flat.new_empty(2, flat.shape[1], len(even))
+        pointwise_with_moments(flat, point.transpose(1, 2), relu=True, out=product, into=moments)
+        out = images.new_empty(batch, *halved, 2 * len(even))
+        affine = [None if one is None else one.view(2, -1) for one in (scale, shift)]
+        normalize(product, moments, *affine, relu=False, out=_side_by_side(out))
+        ctx.save_for_backward(flat, product, moments.mean, moments.scale, point, affine[0])
+        ctx.shape, ctx.halved = images.shape, halved
+        return out.permute(0, 3, 1, 2)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        flat, product, mean, factor, point, scale = ctx.saved_tensors
+        moments, needed = Moments(mean, factor), ctx.needs_input_grad
+        flow = _side_by_side(_pixels(gradient)[0])
+        sums = normalization_sums(flow, product, moments)
+        flow = normalization_gradient(flow, product, moments, sums, scale)
+        into = None
+        points: tuple[Tensor | None, ...] = (None, None)
+        if needed[2] or needed[3]:
+            like = point.transpose(1, 2)
+            found = pointwise_weight_gradient(flat, flow, relu=True, like=like).transpose(1, 2)
+            points = tuple(found[..., None, None].unbind())
+        if needed[0]:
+            pixels = pointwise(flow, point, gate=flat).view(2, *ctx.shape[:1], *ctx.halved, -1)
+            into = pixels.new_zeros(ctx.shape)
+            for part, piece in zip(_halves(into), _beginnings(pixels, *ctx.shape[1:3]), strict=True):
+                part.copy_(piece)
+            into = into.permute(0, 3, 1, 2)
+        learned = (None, None) if scale is None else (sums[:, 1].flatten(), sums[:, 0].flatten())
+        return into, None, *points, *learned
+
+
+def _halves(images: Tensor) -> tuple[Tensor, Tensor]:
+    """Pixels of (batch, height, width, channels) at even places, and at odd ones."""
+    return images[:, ::2, ::2], images[:, 1::2, 1::2]
+
+
+def _beginnings(pixels: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Where the halves of such images lie among `pixels`: odd places of odd sizes are one fewer."""
+    return pixels[0], pixels[1, :, : height // 2, : width // 2]
+
+
+def _side_by_side(x: Tensor) -> Tensor:
+    """Slots (2, pixels, channels / 2) from (..., channels)."""
+    flat = x.flatten(0, -2)
+    return flat.view(len(flat), 2, -1).transpose(0, 1)
 
 
 def _point_gradient(x: Tensor, flow: Tensor, point: Tensor, *, relu: bool = False) -> Tensor:
@@ -248,10 +359,34 @@ class _Pool(torch.autograd.Function):
         return _images(into), None, None
 
 
-@cache
-def _source(device: torch.device) -> Tensor:
-    """The one slot, 0; made on the device, once."""
-    return torch.zeros(1, dtype=torch.int32, device=device)
+class _Shared(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, users: int) -> tuple[Tensor, ...]:  # noqa: ANN401
+        ctx.set_materialize_grads(False)
+        return tuple(x.view_as(x) for _ in range(users))
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:  # noqa: ANN401, ARG004
+        known = [gradient for gradient in gradients if gradient is not None]
+        if not known:
+            return None, None
+        batch, _, height, width = known[0].shape
+        found = total([_pixels(gradient)[0] for gradient in known])
+        return _images(found.view(1, batch, height, width, -1)), None
+
+
+class _Joined(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *states: Tensor) -> Tensor:  # noqa: ANN401
+        images = [_slot(state) for state in states]
+        ctx.count = len(images)
+        return _images(join([one.flatten(0, 3) for one in images]).view(*images[0].shape[:4], -1))
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
+        return gradient.chunk(ctx.count, 1)
 
 
 @cache
@@ -260,10 +395,13 @@ def _plan(kernel: int, dilation: int, device: torch.device) -> Plan:
     return plan_of([(0, kernel, dilation)], inputs=1, device=device, alone=True)
 
 
-def _moments(images: Tensor, channels: int, running: tuple[Tensor, Tensor]) -> Moments:
+def _moments(
+    images: Tensor, channels: int, running: tuple[Tensor, Tensor], *, slots: int = 1
+) -> Moments:
+    """Room for the statistics of `channels`, shared out among the slots."""
     wide = torch.promote_types(images.dtype, torch.float32)
-    mean, scale = (images.new_empty(1, channels, dtype=wide) for _ in range(2))
-    return Moments(mean, scale, *(numbers[None] for numbers in running))
+    mean, scale = (images.new_empty(slots, channels // slots, dtype=wide) for _ in range(2))
+    return Moments(mean, scale, *(numbers.view(slots, -1) for numbers in running))
 
 
 def _slot(x: Tensor) -> Tensor:

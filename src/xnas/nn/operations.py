@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, max_pool2d, pad
 
 from xnas.errors import ConfigError
+from xnas.nn.drop_path import silenced
 from xnas.registry import Registry
 
 
@@ -45,11 +46,24 @@ def build_operation(name: str, channels: int, stride: int, normalization: Normal
     return OPERATIONS[name](channels, stride, normalization)
 
 
+class Fusable(nn.Module):
+    """A module that has kernels for training; evaluation stays with plain modules."""
+
+    fuse = False
+
+    @property
+    def on_kernels(self) -> bool:
+        """Whether they compute."""
+        return self.fuse and self.training
+
+
 def fuse(network: nn.Module, *, on: bool = True) -> None:
-    """Let the operations that have kernels use them in training; evaluation stays with plain modules."""
+    """Let the modules that have kernels use them in training."""
     for module in network.modules():
-        if isinstance(module, (AveragePool, MaxPool, Projection, SeparableConvolution)):
+        if isinstance(module, Fusable):
             module.fuse = on
+        if isinstance(module, SeparableConvolution):
+            module.lay_out(taps_first=on)
 
 
 def relu_conv_bn(inputs: int, outputs: int, normalization: Normalization) -> nn.Sequential:
@@ -61,14 +75,12 @@ def relu_conv_bn(inputs: int, outputs: int, normalization: Normalization) -> nn.
     )
 
 
-class Projection(nn.Sequential):
+class Projection(Fusable, nn.Sequential):
     """ReLU, 1x1 convolution, batch norm."""
-
-    fuse = False
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, inputs, h, w) to (batch, outputs, h, w)."""
-        if self.fuse and self.training:
+        if self.on_kernels:
             from xnas.nn.fused import known_norm, projection  # noqa: PLC0415 - brings Triton
 
             point, norm = self[1], self[2]
@@ -80,7 +92,7 @@ class Projection(nn.Sequential):
         return out
 
 
-class FactorizedReduction(nn.Module):
+class FactorizedReduction(Fusable):
     """Halve the image, not its content: two 1x1 convolutions of stride 2, one shifted by a pixel.
 
     Odd sizes are padded by one at the right and the bottom.
@@ -99,16 +111,19 @@ class FactorizedReduction(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, inputs, h, w) to (batch, outputs, ceil(h/2), ceil(w/2))."""
+        if self.on_kernels:
+            from xnas.nn.fused import known_norm, reduction  # noqa: PLC0415 - brings Triton
+
+            if known_norm(self.norm):
+                return reduction(x, self.even, self.odd, self.norm)
         height, width = x.shape[-2:]
         x = pad(x.relu(), (0, width % 2, 0, height % 2))
         out: Tensor = self.norm(torch.cat([self.even(x), self.odd(x[:, :, 1:, 1:])], dim=1))
         return out
 
 
-class AveragePool(nn.Module):
+class AveragePool(Fusable):
     """3x3 average pool whose mean leaves the padding out."""
-
-    fuse = False
 
     def __init__(self, stride: int) -> None:
         super().__init__()
@@ -116,7 +131,7 @@ class AveragePool(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
-        if self.fuse and self.training:
+        if self.on_kernels:
             from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
 
             return pool(x, self.stride, largest=False)
@@ -127,10 +142,8 @@ class AveragePool(nn.Module):
         return avg_pool2d(x, 3, self.stride, 1, count_include_pad=False)
 
 
-class MaxPool(nn.MaxPool2d):
+class MaxPool(Fusable, nn.MaxPool2d):
     """3x3 max pool."""
-
-    fuse = False
 
     def __init__(self, stride: int) -> None:
         super().__init__(3, stride, 1)
@@ -138,7 +151,7 @@ class MaxPool(nn.MaxPool2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
-        if self.fuse and self.training:
+        if self.on_kernels:
             from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
 
             return pool(x, self.steps, largest=True)
@@ -172,21 +185,34 @@ class Zero(nn.Module):
         return torch.zeros_like(x[:, :, :: self.stride, :: self.stride])
 
 
-class SeparableConvolution(nn.Sequential):
+class SeparableConvolution(Fusable, nn.Sequential):
     """Stages of ReLU, depthwise convolution, 1x1 convolution and batch norm, one after another."""
 
-    fuse = False
+    def forward(self, x: Tensor, *, factors: Tensor | None = None, plus: Tensor | None = None) -> Tensor:
+        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride)).
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
-        if self.fuse and self.training:
+        That is multiplied by drop path's `factors` (batch), and added to `plus`, what the node has.
+        """
+        if self.on_kernels:
             from xnas.nn.fused import separable, stages_of  # noqa: PLC0415 - brings Triton
 
             stages = stages_of(list(self))
             if stages is not None:
-                return separable(x, stages)
+                return separable(x, stages, factors=factors, plus=plus)
         out: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
-        return out
+        out = out if factors is None else silenced(out, factors)
+        return out if plus is None else plus + out
+
+    def lay_out(self, *, taps_first: bool) -> None:
+        """Have the channels of a tap lie together in memory, as kernels read them, or a channel's taps.
+
+        Shapes stay. The convolutions of a search, whose norms have no scale, are packed elsewhere.
+        """
+        for _, depth, _, norm in zip(*(list(self)[first::4] for first in range(4)), strict=True):
+            weight = depth.get_parameter("weight")
+            if isinstance(norm, nn.BatchNorm2d) and norm.affine:
+                taps = weight.data.flatten(1).t().contiguous()
+                weight.data = taps.t().view(weight.shape) if taps_first else weight.data.contiguous()
 
 
 def _depthwise_pointwise(

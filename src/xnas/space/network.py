@@ -10,16 +10,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
-from xnas.nn.drop_path import DropPath
+from xnas.nn.drop_path import DropPath, silenced
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import AuxiliaryTower, CifarStem, ImagenetStem
-from xnas.nn.operations import FINAL, FactorizedReduction, build_operation, relu_conv_bn
+from xnas.nn.operations import (
+    FINAL,
+    FactorizedReduction,
+    Fusable,
+    SeparableConvolution,
+    build_operation,
+    relu_conv_bn,
+)
 from xnas.space.genotype import CellGenotype, CellKind, Genotype
 from xnas.space.layout import cell_kinds, edge_stride
 from xnas.space.spaces import INPUTS
@@ -61,7 +69,7 @@ NETWORKS = {
 }
 
 
-class Cell(nn.Module):
+class Cell(Fusable):
     """A cell of the final network: on every edge one operation, at every node their sum."""
 
     def __init__(
@@ -88,12 +96,12 @@ class Cell(nn.Module):
         else:
             self.prepare_before_that = relu_conv_bn(before_that, channels, FINAL)
         self.prepare_previous = relu_conv_bn(previous, channels, FINAL)
-        self.sources = tuple(tuple(edge.source for edge in edges) for edges in genotype.nodes)
         self.edges = nn.ModuleList(
             build_operation(edge.operation, channels, edge_stride(kind, edge.source), FINAL)
             for edges in genotype.nodes
             for edge in edges
         )
+        self.nodes = self._in_order(genotype)
         # An input that the output joins has to be as small as the nodes are.
         self.joined = nn.ModuleDict(
             {
@@ -107,21 +115,68 @@ class Cell(nn.Module):
 
     def forward(self, before_that: Tensor, previous: Tensor) -> Tensor:
         """Output (batch, joined states x channels, height, width)."""
-        states = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
-        edges = iter(self.edges)
-        for sources in self.sources:
-            advice = [self._edge(next(edges), states[source]) for source in sources]
-            states.append(sum(advice[1:], start=advice[0]))
-        joined = [self.joined[str(s)](states[s]) if s < INPUTS else states[s] for s in self.concat]
-        out: Tensor = self.excitation(torch.cat(joined, dim=1))
+        inputs = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
+        factors = self._factors(previous)
+        states = [self._for_users(state, index) for index, state in enumerate(inputs)]
+        for edges in self.nodes:
+            total: Tensor | None = None
+            for edge, source in edges:
+                total = self._add(total, self.edges[edge], states[source].pop(), factors.get(edge))
+            assert total is not None  # noqa: S101 - every node has edges
+            states.append(self._for_users(total, len(states)))
+        parts = [self._part(state, states[state].pop()) for state in self.concat]
+        out: Tensor = self.excitation(self._join(parts))
         return out
 
-    def _edge(self, operation: nn.Module, state: Tensor) -> Tensor:
+    def _for_users(self, state: Tensor, index: int) -> list[Tensor]:
+        """The state for each that reads it: edges and the output."""
+        users = [source for edges in self.nodes for _, source in edges].count(index)
+        users += self.concat.count(index)
+        if not self.on_kernels or users < 2:
+            return [state] * users
+        from xnas.nn.fused import shared  # noqa: PLC0415 - brings Triton
+
+        return list(shared(state, users))
+
+    def _part(self, index: int, state: Tensor) -> Tensor:
+        """What the output joins."""
+        part: Tensor = self.joined[str(index)](state) if index < INPUTS else state
+        return part
+
+    def _join(self, parts: list[Tensor]) -> Tensor:
+        if not self.on_kernels:
+            return torch.cat(parts, dim=1)
+        from xnas.nn.fused import joined  # noqa: PLC0415 - brings Triton
+
+        return joined(parts)
+
+    def _in_order(self, genotype: CellGenotype) -> list[list[tuple[int, int]]]:
+        """Edges of every node with their sources; separable convolutions, which add as they go, last."""
+        number = count()
+        nodes = [[(next(number), edge.source) for edge in edges] for edges in genotype.nodes]
+        return [
+            sorted(node, key=lambda edge: isinstance(self.edges[edge[0]], SeparableConvolution))
+            for node in nodes
+        ]
+
+    def _factors(self, x: Tensor) -> dict[int, Tensor]:
+        """Drop path's, by edge; an identity is never dropped."""
+        if self.drop_path is None or not self.drop_path.training:
+            return {}
+        edges = [i for i, edge in enumerate(self.edges) if not isinstance(edge, nn.Identity)]
+        return dict(zip(edges, self.drop_path.draw(x, edges=len(edges)), strict=True))
+
+    @staticmethod
+    def _add(
+        total: Tensor | None, operation: nn.Module, state: Tensor, factors: Tensor | None
+    ) -> Tensor:
+        """What a node has, and one more edge."""
+        if isinstance(operation, SeparableConvolution):
+            added: Tensor = operation(state, factors=factors, plus=total)
+            return added
         out: Tensor = operation(state)
-        if self.drop_path is None or isinstance(operation, nn.Identity):
-            return out
-        dropped: Tensor = self.drop_path(out)
-        return dropped
+        out = out if factors is None else silenced(out, factors)
+        return out if total is None else total + out
 
 
 class Network(nn.Module, ABC):
