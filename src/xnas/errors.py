@@ -10,6 +10,8 @@ command line prints that line and exits with status 2.
     ├── GenotypeError (a ValueError)       a genotype that cannot be read, written or built
     ├── RankError                          processes of one run that lost each other, or differ
     └── RoundError (a ValueError)          a round that Algorithm 1 cannot play
+
+    VersionError (a ConfigError and a GenotypeError)  a file of a format version that is not read here
 """
 
 from __future__ import annotations
@@ -35,6 +37,10 @@ class DatasetError(XnasError):
 
 class GenotypeError(XnasError, ValueError):
     """A genotype that cannot be read or written, or that its search space does not allow."""
+
+
+class VersionError(ConfigError, GenotypeError):
+    """A file of a format version that this xnas does not read: sound, as far as it can tell."""
 
 
 class RoundError(XnasError, ValueError):

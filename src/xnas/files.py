@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with scratch.open("wb") as file:
+        with _new(scratch) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -40,6 +41,20 @@ def sweep(folder: Path) -> None:
     for scratch in folder.glob(SCRATCH):
         with suppress(OSError):  # it is in nobody's way
             scratch.unlink()
+
+
+def is_plain(path: Path) -> bool:
+    """Whether this is a file of its own: no link, no pipe to wait for, no device without an end."""
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
+def _new(scratch: Path) -> BinaryIO:
+    """A file that was not there: a link of that name would lead elsewhere, and is removed."""
+    try:
+        return scratch.open("xb")
+    except FileExistsError:
+        scratch.unlink()
+        return scratch.open("xb")
 
 
 def _flush_folder(folder: Path) -> None:

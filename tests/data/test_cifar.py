@@ -205,3 +205,10 @@ def test_the_published_files_are_read_whole():
     mean, std = channel_statistics(data.images)
     assert mean == pytest.approx(MEAN, abs=1e-6)  # published constants, from other code
     assert std == pytest.approx(STD, abs=1e-6)
+
+
+def test_a_class_whose_name_has_no_end_is_told_in_one_line(cifar):
+    write_pickle(cifar / "batches.meta", {"label_names": ["x" * 100_000] * 10})
+    with pytest.raises(DatasetError, match="has 100,000 characters; a name may have 1000") as told:
+        load_data("cifar10", data_dir=cifar)
+    assert len(str(told.value)) < 300

@@ -521,6 +521,29 @@ def test_a_class_of_bad_images_is_told_when_they_are_streamed(tmp_path):
         load_data(tmp_path, skip_bad_images=True, stream=True)
 
 
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_class_that_cannot_be_decoded_is_told_before_a_stream_begins(tmp_path, skip, known):
+    """Headers are whole; nothing else of the files is. Other classes are enough for the statistics."""
+    numbered(tmp_path)
+    for path in (tmp_path / "a").iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    options = DataOptions(skip_bad_images=skip, stream=True)
+    shape = {"size": (16, 16), "channels": 3} if known else {}
+    words = "class 'a' of .* has 0 training images left" if skip else "images cannot be used; the first"
+    with pytest.raises(DatasetError, match=words):
+        load_files(list_folder(tmp_path), options, **shape)
+
+
+def test_a_stream_leaves_out_what_cannot_be_decoded_at_the_beginning_of_a_class(tmp_path):
+    numbered(tmp_path)
+    first = list_folder(tmp_path).train.files[0]
+    first.write_bytes(first.read_bytes()[:40])
+    data = load_data(tmp_path, skip_bad_images=True, stream=True)
+    assert first not in list(data.files)
+    assert "1 bad images left out" in data.note
+
+
 def test_a_dataset_without_files_cannot_be_streamed():
     with pytest.raises(ConfigError, match="digits has no image files to stream; leave --stream out"):
         load_data("digits", stream=True)

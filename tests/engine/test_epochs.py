@@ -21,6 +21,7 @@ from xnas.engine import (
 )
 from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
 from xnas.records import EpochCost, SearchEpoch
+from xnas.space import discretize
 from xnas.theory import expected_wipeout
 
 
@@ -209,3 +210,37 @@ def test_skips_are_counted_in_the_cell_that_a_search_would_give():
     play_round(search)
     record = end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)
     assert record.skip_share["normal"] == pytest.approx(2 / 6)
+
+
+def only_none(search, edge):
+    """Wipe everybody but `none` out on one edge; gives its column and that of the strongest other."""
+    operations, mixture = search.supernet.space.operations, search.mixtures["normal"]
+    account, none = search.method.state[mixture], operations.index("none")
+    best = operations.index("nor_conv_3x3")
+    account["cumulative_rewards"][edge, none] = 5
+    account["gap_when_wiped"][edge] = 3
+    account["gap_when_wiped"][edge, best] = 1
+    account["wiped_at"][edge] = 1
+    account["wiped_at"][edge, none] = 0
+    return none, best
+
+
+def test_the_gap_is_that_of_the_cell_that_is_written_where_only_none_lives():
+    search = engine(space="nasbench201", cells=1, include_none=True, epochs=4)
+    play_round(search)
+    space, mixture = search.supernet.space, search.mixtures["normal"]
+    none, best = only_none(search, edge := 2)
+    assert search.method.alive(mixture)[edge].nonzero().tolist() == [[none]]
+    experts, cell = chosen_mixtures(search, space)
+    written = discretize(*search.standing()[:2], space, search.standing()[2])
+    source, node = space.edges[edge]
+    operation = next(e.operation for e in written.normal.nodes[node - 1] if e.source == source)
+    assert operation == space.operations[best]
+    assert experts["normal"][edge].argmax() == none
+    assert cell["normal"][edge].argmax() == best  # its module is still there
+    assert discretization_gap(search).cell is not None
+    delete_wiped(search)
+    assert chosen_mixtures(search, space)[1] is None
+    gap = discretization_gap(search)
+    assert gap.cell is None
+    assert 0 <= gap.experts <= 1

@@ -136,6 +136,7 @@ def work(folder):
     os.dup2(2, 1)  # what is printed must not get between the answers
     yard = folder / "yard"
     yard.mkdir(parents=True, exist_ok=True)
+    _clear(yard)  # of a case that ended the process before this one
     os.chdir(yard)
     samples = {}
     for line in sys.stdin:

@@ -12,6 +12,7 @@ import os
 import pickle
 import re
 import shutil
+import signal
 import struct
 import tarfile
 import zipfile
@@ -43,6 +44,7 @@ from xnas.data.fashion import read_idx
 from xnas.data.unpack import unpack
 from xnas.errors import DatasetError, XnasError
 from xnas.runs.displays import Silence
+from xnas.runs.interrupt import Interrupted
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.space import Genotype, zoo_cell
@@ -561,26 +563,59 @@ class Impatient(Silence):
 _RUNS = []  # they take seconds, and three targets need them
 
 
+class Stopping(Silence):
+    """Asks a run to stop in the middle of its first epoch."""
+
+    def after_round(self, engine):
+        if engine.rounds == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def after_step(self, engine):
+        if engine.steps == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+SMALL = {"cells": 3, "channels": 2, "epochs": 1, "batch_size": 64, "device": "cpu"}
+VARIANTS = {
+    "search": ("search", "search stopped", "search of darts stopped"),
+    "train": ("train", "train stopped"),
+}
+
+
 def run_samples(place):
-    """A search and a training that are over but for their last files; both can be resumed."""
+    """Searches and trainings that can be resumed: over but for their last files, or in an epoch."""
     made = next(iter(_RUNS), None)
     if made is not None:
         return made
     _RUNS.append(place)
-    small = {"cells": 3, "channels": 2, "epochs": 1, "batch_size": 64, "device": "cpu"}
     place.mkdir(parents=True, exist_ok=True)
-    search(xnas.SearchConfig(**small, out=place / "search"), "digits")
-    train(xnas.TrainConfig(**small, out=place / "train"), "digits")
+    search(xnas.SearchConfig(**SMALL, out=place / "search"), "digits")
+    train(xnas.TrainConfig(**SMALL, out=place / "train"), "digits")
     (place / "search" / "genotype.json").rename(place / "genotype.json")
     (place / "train" / "model.json").unlink()
+    bench = SMALL | {"cells": 1, "space": "nasbench201", "method": "darts"}
+    everything = {"validation": 0.2, "average": 0.9, "drop_path_rate": 0.2}
+    with contextlib.suppress(Interrupted):
+        out = place / "search stopped"
+        search(xnas.SearchConfig(**SMALL, out=out), "digits", display=Stopping())
+    with contextlib.suppress(Interrupted):
+        out = place / "search of darts stopped"
+        search(xnas.SearchConfig(**bench, out=out), "digits", display=Stopping())
+    with contextlib.suppress(Interrupted):
+        out = place / "train stopped"
+        train(xnas.TrainConfig(**SMALL, **everything, out=out), "digits", display=Stopping())
     return place
 
 
 def _spoil_run(place, kind, draw, run):
-    shutil.copytree(place / kind, run)
-    names = ["config.json", "metrics.jsonl", "checkpoints"]
+    shutil.copytree(place / draw.choice(VARIANTS[kind]), run)
+    names = ["config.json", "checkpoints"]
+    names += ["metrics.jsonl"] if (run / "metrics.jsonl").exists() else []
     names += ["genotype.json"] if kind == "train" else []
     name = draw.choice(names)
+    if draw.random() < 0.1:
+        _link(run, draw)
+        return
     if name == "checkpoints":
         for path in sorted((run / name).iterdir()):
             if draw.random() < 0.5:
@@ -595,6 +630,24 @@ def _spoil_run(place, kind, draw, run):
     else:
         content = damaged_json(content.decode(), draw, most=1)
     path.write_bytes(content)
+
+
+def _link(run, draw):
+    """Something of a run leads to what is not of it: a file or folder beside it, a device, a pipe."""
+    names = ("metrics.jsonl", "checkpoints", "best", "tensorboard", "genotype.json", "model.json")
+    path = run / draw.choice((*names, "a checkpoint"))
+    if path.name == "a checkpoint":
+        path = min((run / "checkpoints").iterdir())
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    yard = run.parent.parent
+    targets = (yard / "bystander.txt", yard, yard / "not there", "/dev/zero", path.name, None)
+    target = draw.choice(targets)
+    if target is None:
+        os.mkfifo(path)
+    else:
+        path.symlink_to(target)
 
 
 def _spoil_state(path, draw):

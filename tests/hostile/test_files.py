@@ -15,7 +15,7 @@ in a process of their own (`sandbox`). `make test` tries 2,000 cases, `make test
     archives               100    1,500 | tar and zip: paths that lead out, links, devices, header bombs
     model cards             80    1,000 | model.json by value and byte
     model weights           40      400 | model.safetensors, header and numbers, with a digest that fits
-    searches                20      200 | config.json, metrics, checkpoints, forged ones among them
+    searches                20      200 | config.json, metrics, checkpoints, forged ones too; links
     trainings               20      200 | the same, and the genotype
     commands                30      200 | `xnas show`, `predict`, `evaluate` and others on these
 
@@ -82,6 +82,15 @@ def test_the_cases_are_as_many_as_stated():
     assert sum(SLOW.values()) == 48_500
     for target, count in FAST.items():
         assert f"{target:20} {count:5} {SLOW[target]:8,} |" in __doc__
+
+
+def test_what_a_case_that_ended_the_process_left_behind_is_no_fault_of_the_next(tmp_path):
+    (tmp_path / "yard" / "case").mkdir(parents=True)
+    box = Sandbox(tmp_path)
+    try:
+        require_sound(box.run("architecture strings", 3))
+    finally:
+        box.close()
 
 
 @pytest.mark.parametrize("target", FAST)

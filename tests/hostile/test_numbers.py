@@ -175,6 +175,24 @@ def test_other_errors_are_not_taken_for_failures():
     assert failure(KeyError("CUDA error")) is None
 
 
+@pytest.mark.parametrize("kind", ["search", "train"])
+def test_a_failure_at_the_very_end_keeps_the_last_checkpoint_and_goes_on_from_it(
+    tmp_path, monkeypatch, kind
+):
+    out, module = tmp_path / "run", f"xnas.runs.{kind}"
+    begin, again = {"search": (search, resume_search), "train": (train, resume_training)}[kind]
+    small, data = {"search": (searching, few()), "train": (training, pictures())}[kind]
+
+    def fail(*_, **__):
+        raise OUT_OF_MEMORY
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}._conclude", fail)
+        with pytest.raises(RoundError, match=r"after the last .*memory ran out .* kept in .*\.pt"):
+            begin(small.tiny(epochs=1, out=out), data)
+    assert len(again(out, data=data).epochs) == 1
+
+
 @pytest.mark.parametrize("error", [OUT_OF_MEMORY, MemoryError(), DEAD_TOO])
 def test_the_command_line_tells_a_failure_in_one_line(monkeypatch, capsys, error):
     def fail(*_, **__):

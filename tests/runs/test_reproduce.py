@@ -2,6 +2,10 @@
 
 import csv
 import json
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -153,3 +157,24 @@ def test_bad_input_is_named(call, words, tmp_path):
     (tmp_path / "file").write_text("", encoding="utf8")
     with pytest.raises(ConfigError, match=words):
         call(tmp_path)
+
+
+def test_sigterm_leaves_nothing_behind(tmp_path):
+    script = "import sys; from xnas.cli import main; main(sys.argv[1:])"
+    for out in (tmp_path / "new", tmp_path / "there"):
+        if out.name == "there":
+            out.mkdir()
+        words = ["reproduce", "stochastic", "--runs", "100000", "--rounds", "100000", "--out", str(out)]
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, *words], stderr=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 60
+        while not (out.is_dir() and list(out.glob(".scratch-*"))) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 130, told
+        assert told == "xnas: interrupted\n"
+        assert not list(tmp_path.rglob(".scratch-*"))
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert list((tmp_path / "there").iterdir()) == []

@@ -15,6 +15,7 @@ from training import checkpoint
 
 from xnas import ConfigError, Genotype, resume_search, search
 from xnas.engine import Checkpoints
+from xnas.errors import GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
@@ -24,7 +25,7 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, config_from_json
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
 from xnas.runs.tensorboard import Curves
-from xnas.space import SPACES, SearchSpace
+from xnas.space import SPACES, SearchSpace, find_genotype
 
 
 class Listening(Silence):
@@ -173,8 +174,16 @@ def test_a_folder_is_held_by_one_process_at_a_time(finished):
             lambda p: _edit(p, lambda c: c["config"].update(experts_lr="x")),
             "experts-lr must be paper, matched",
         ),
-        (lambda p: _edit(p, lambda c: c.update(version=9)), "not a run folder that this version"),
+        (lambda p: _edit(p, lambda c: c.update(version=9)), "has format version 9, this xnas reads 1"),
         (lambda p: _edit(p, lambda c: c.update(kind="training")), "holds a training, not a search"),
+        (lambda p: _edit(p, lambda c: c.update(kind="x" * 10**5)), "holds a x{50}, not a search"),
+        (lambda p: _edit(p, lambda c: c.update(processes=["x"] * 10**4)), "number of processes is"),
+        (lambda p: _edit(p, lambda c: c.update(processes=-1)), "number of processes is -1"),
+        (lambda p: _edit(p, lambda c: c["config"].update(seed=10**30)), r"seed must be below 2\^63"),
+        (
+            lambda p: _edit(p, lambda c: c["config"].update(weights_lr=10**400)),
+            r"lr must be below 2\^63",
+        ),
         (lambda p: _damage(p, "tally"), "the checkpoint does not fit this search"),
     ],
 )
@@ -185,6 +194,7 @@ def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped_run):
     with pytest.raises(ConfigError, match=words) as caught:
         resume_search(copy, data=stripes())
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.fixture(scope="module")
@@ -517,3 +527,42 @@ class Negative(torch.nn.Module):
 
     def forward(self, x):
         return -x[:, :, :: self.stride, :: self.stride]
+
+
+@pytest.mark.parametrize("words", ["xnas version 2", "run"])
+def test_a_damaged_genotype_is_told_by_its_error_not_by_the_name_of_its_folder(
+    tmp_path, finished, words
+):
+    out, result, _ = finished
+    copy, display = tmp_path / words, Listening()
+    shutil.copytree(out, copy)
+    (copy / "genotype.json").write_text("{", encoding="utf8")
+    with pytest.raises(GenotypeError, match=r"xnas search --resume .* writes that of a finished search"):
+        find_genotype(copy)
+    assert resume_search(copy, data=stripes(), display=display).genotype == result.genotype
+    assert any("the end of the search is written again" in line for line in display.warnings)
+
+
+def test_a_damaged_genotype_without_a_checkpoint_begins_no_search_anew(tmp_path, finished):
+    out, _, _ = finished
+    copy = tmp_path / "copy"
+    shutil.copytree(out, copy)
+    shutil.rmtree(copy / "checkpoints")
+    (copy / "genotype.json").write_text("{", encoding="utf8")
+    before = (copy / "metrics.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match=r"json is damaged .* holds nothing to write it again"):
+        resume_search(copy, data=stripes())
+    assert (copy / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_genotype_of_another_version_is_named_and_kept(tmp_path, finished):
+    out, result, _ = finished
+    copy = tmp_path / "copy"
+    shutil.copytree(out, copy)
+    newer = result.genotype.replace('"version": 1', '"version": 9')
+    (copy / "genotype.json").write_text(newer, encoding="utf8")
+    with pytest.raises(VersionError, match="is 9; this xnas reads version 1"):
+        Genotype.load(copy / "genotype.json")
+    with pytest.raises(ConfigError, match=r"is finished; .*is 9; this xnas reads version 1"):
+        resume_search(copy, data=stripes())
+    assert (copy / "genotype.json").read_text(encoding="utf8") == newer

@@ -12,7 +12,7 @@ from searching import stripes
 from training import Listening, checkpoint, metrics, pictures, read, same, same_runs, tiny
 
 import xnas
-from xnas import ConfigError, DatasetError, RoundError
+from xnas import ConfigError, DatasetError, GenotypeError, RoundError
 from xnas.data import held_out, stream_seed
 from xnas.engine import Checkpoints
 from xnas.engine.evaluate import evaluate
@@ -546,3 +546,45 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
 def test_settings_out_of_range_are_named(arguments, words):
     with pytest.raises(ConfigError, match=words):
         TrainConfig(**arguments)
+
+
+@pytest.mark.parametrize("words", ["xnas version 2", "run"])
+def test_a_damaged_model_is_told_by_its_error_not_by_the_name_of_its_folder(tmp_path, finished, words):
+    whole, _, _ = finished
+    out, display = tmp_path / words, Listening()
+    display.warn = display.lines.append
+    shutil.copytree(whole, out)
+    (out / "model.json").write_text("{", encoding="utf8")
+    resume_training(out, data=pictures(), display=display)
+    assert any("the end of the training is written again" in line for line in display.lines)
+    same_runs(whole, out)
+
+
+def test_a_model_of_another_version_is_named_and_kept(tmp_path, finished):
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    card = read(out / "model.json") | {"version": 9}
+    (out / "model.json").write_text(json.dumps(card), encoding="utf8")
+    with pytest.raises(ConfigError, match=r"is finished; .* has version 9, and this xnas reads"):
+        resume_training(out, data=pictures())
+    assert read(out / "model.json") == card
+
+
+def test_a_damaged_model_without_a_checkpoint_begins_no_training_anew(tmp_path, finished):
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    shutil.rmtree(out / "checkpoints")
+    (out / "model.json").write_text("{", encoding="utf8")
+    with pytest.raises(ConfigError, match=r"the model is damaged .* holds nothing to write it again"):
+        resume_training(out, data=pictures())
+    assert metrics(out) == metrics(whole)
+
+
+def test_a_training_without_its_cell_says_which_it_was(tmp_path, stopped):
+    out = tmp_path / "run"
+    shutil.copytree(stopped, out)
+    (out / "genotype.json").write_text("{", encoding="utf8")
+    with pytest.raises(GenotypeError, match="was given the cell xnas: restore the file from there"):
+        resume_training(out, data=pictures())

@@ -140,10 +140,8 @@ def epoch_line(record: SearchEpoch, epochs: int) -> str:
     )
     if record.gap is not None:
         g = record.gap
-        line += (
-            f"  gap: mixture {100 * g.mixture:.1f}, experts {100 * g.experts:.1f}, "
-            f"cell {100 * g.cell:.1f} %"
-        )
+        line += f"  gap: mixture {100 * g.mixture:.1f}, experts {100 * g.experts:.1f}"
+        line += " %, cell unknown" if g.cell is None else f", cell {100 * g.cell:.1f} %"
     if record.truth is not None:
         line += f"  true accuracy {record.truth.test_200:.2f} %"
     return line

@@ -187,6 +187,11 @@ class BatchSource:
         if state["epoch"] is None:
             self.epoch, self.order, self._asked = None, self.order[:0], 0
             return
+        if not 0 <= state["position"] <= state["rounds"]:
+            raise ConfigError(
+                f"the {self.name} half was saved after {state['position']} of {state['rounds']} rounds; "
+                "what was saved is damaged"
+            )
         self.begin_epoch(state["epoch"], state["rounds"])
         self.position.fill_(state["position"])
         self._asked = state["position"]

@@ -188,8 +188,11 @@ def _streamed(
 ) -> StreamedImages:
     """The images left in their files, to be decoded by worker processes batch by batch.
 
-    Those whose headers cannot be read are left out, as in memory.
+    Those whose headers cannot be read are left out, as in memory, and those at the beginning of a class
+    that cannot be decoded.
     """
+    for part in (index.train, index.test):
+        _try_each_class(part, shape, bad)
     bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
     train, test = bad.without(index.train), bad.without(index.test)
     require_enough_left(index, train.labels, bad)
@@ -208,6 +211,23 @@ def _streamed(
         note="; ".join(note for note in notes if note),
         skip_bad_images=options.skip_bad_images,
     )
+
+
+def _try_each_class(files: LabelledFiles, shape: Shape, bad: BadImages) -> None:
+    """Decode images of each class until one can be; the others go to `bad`.
+
+    So a class of files that only look like images is told at the start, not in the middle of a run.
+    """
+    found: set[int] = set()
+    for path, label in zip(files.files, files.labels.tolist(), strict=True):
+        if label in found or path in bad.files:
+            continue
+        try:
+            decode_image(path, channels=shape.channels, size=shape.size, resize=shape.resize)
+        except DatasetError as error:
+            bad.add(path, error)
+        else:
+            found.add(label)
 
 
 def _decoded(files: LabelledFiles, shape: Shape, bad: BadImages) -> tuple[Tensor, Tensor]:

@@ -7,9 +7,11 @@ Training and test images are two tensors, so that no index into the one can reac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from reprlib import repr as brief
 
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ from xnas.errors import DatasetError
 SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 STATISTICS_CHUNK = 4096  # images squared at a time, as 32-bit numbers
 REMEMBERED = 10_000  # images; what takes longer to measure than to hash is measured once
+LONGEST_NAME = 1000  # characters; a file's may have 255 bytes
 DARKEST_DEVIATION = 1 / 255  # for a channel without variation, which would divide by zero
 
 
@@ -121,6 +124,11 @@ def is_plain_text(name: str) -> bool:
 
 def _require_names(data: ImageData) -> None:
     for what, name in (("the name", data.name), *(("a class", name) for name in data.classes)):
+        if len(name) > LONGEST_NAME:
+            raise DatasetError(
+                f"{what} of the data, {brief(name)}, has {len(name):,} characters; a name may have "
+                f"{LONGEST_NAME}: rename it"
+            )
         if not is_plain_text(name):
             raise DatasetError(f"{what} of the data, {name!r}, is not UTF-8 text; rename it")
 
@@ -130,7 +138,7 @@ def _require_classes(data: ImageData) -> None:
         found = ", ".join(map(repr, data.classes)) or "none"
         raise DatasetError(f"{data.name} has too few classes ({found}); telling apart needs at least 2")
     if len(set(data.classes)) < len(data.classes):
-        twice = next(name for name in data.classes if data.classes.count(name) > 1)
+        twice = Counter(data.classes).most_common(1)[0][0]
         raise DatasetError(f"{data.name} has two classes called {twice!r}; give each a name of its own")
 
 

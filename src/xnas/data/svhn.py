@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from xnas.data.catalogue import CATALOGUE
 from xnas.data.images import ImageData
+from xnas.data.matlab import read_matrices
 from xnas.data.options import DataOptions
 from xnas.data.places import require_found
 from xnas.data.wholeness import require_whole
@@ -39,11 +41,9 @@ def load_svhn(options: DataOptions) -> ImageData:
 
 def _read(path: Path) -> tuple[Tensor, Tensor]:
     """Images (n, 3, 32, 32) and labels (n,) of one file, which has the images' number last."""
-    from scipy.io import loadmat  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
-
     try:
-        content = loadmat(path, variable_names=("X", "y"))
-    except Exception as error:  # damaged files raise almost anything
+        content = read_matrices(path, ("X", "y"))
+    except (OSError, ValueError, ArithmeticError, LookupError, zlib.error) as error:
         raise _damaged(path, str(error) or type(error).__name__) from error
     pixels, labels = content.get("X"), content.get("y")
     if pixels is None or labels is None:

@@ -16,16 +16,18 @@ from contextlib import suppress
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 import torch
 
 from xnas.engine.epoch import remove_experts
+from xnas.engine.restore import is_version, require_position, require_rounds, take_over_momenta
 from xnas.engine.search import Search
-from xnas.errors import ConfigError, RoundError
-from xnas.files import whole_file
+from xnas.errors import ConfigError, RoundError, VersionError
+from xnas.files import is_plain, whole_file
 
-VERSION = 2
+FORMAT, VERSION = "xnas-search-checkpoint", 2
 OLDER = (1,)
 """Versions that are read, too: 1 had the length of the metrics instead of their text."""
 
@@ -33,7 +35,7 @@ OLDER = (1,)
 def search_state(search: Search) -> dict[str, Any]:
     """Everything needed to go on: tensors and plain values only."""
     return {
-        "format": "xnas-search-checkpoint",
+        "format": FORMAT,
         "version": VERSION,
         "deleted": [list(d) for d in search.deleted],
         "supernet": search.supernet.state_dict(),
@@ -60,24 +62,16 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
         ) from error
 
 
-def require_position(state: dict[str, Any], **most: int) -> None:
-    """Raise unless these entries of a state are whole numbers from 0 to so many."""
-    for name, limit in most.items():
-        if type(state[name]) is not int or not 0 <= state[name] <= limit:
-            raise ValueError(f"{name} is not a number from 0 to {limit}")
-
-
 def _restore(search: Search, state: dict[str, Any]) -> None:
     epochs, rounds = search.settings.epochs, search.settings.rounds_per_epoch
     require_position(state, epoch=epochs, round_in_epoch=rounds, settled_at=epochs * rounds)
     remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
     search.supernet.load_state_dict(state["supernet"])
     search.method.load_state_dict(state["method"])
-    fused = search.weight_optimizer.param_groups[0]["fused"]
-    search.weight_optimizer.load_state_dict(state["weight_optimizer"])
-    search.weight_optimizer.param_groups[0] |= {"lr": search.rate, "fused": fused}  # of this device
+    take_over_momenta(search.weight_optimizer, state["weight_optimizer"])
     search.weights = list(search.weight_optimizer.param_groups[0]["params"])
-    lay_out_momenta(search.weight_optimizer)
+    require_rounds(state["train"], rounds)
+    require_rounds(state["valid"], rounds)
     search.train.load_state_dict(state["train"])
     search.valid.load_state_dict(state["valid"])
     search.dropout.set_state(state["dropout"].cpu())
@@ -88,22 +82,15 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     search.supernet.train()
 
 
-def lay_out_momenta(optimizer: torch.optim.Optimizer) -> None:
-    """Momenta as the weights lie in memory, which another backend may have laid out otherwise."""
-    for weight, state in optimizer.state.items():
-        momentum = state.get("momentum_buffer")
-        if momentum is not None and momentum.stride() != weight.stride():
-            state["momentum_buffer"] = torch.empty_like(weight).copy_(momentum)
-
-
 def require_version(state: object) -> None:
     """Raise unless this is a checkpoint of a search that this version reads."""
-    if not isinstance(state, dict) or state.get("format") != "xnas-search-checkpoint":
+    given = state.get("format") if isinstance(state, dict) else None
+    if not isinstance(state, dict) or not isinstance(given, str) or given != FORMAT:
         raise ConfigError("not a checkpoint of a search; --resume takes the folder of a search")
-    if state.get("version") not in (VERSION, *OLDER):
-        raise ConfigError(
-            f"the checkpoint has format version {state.get('version')}, this xnas reads {VERSION}; "
-            "resume it with the version that wrote it"
+    if not is_version(state, FORMAT, (VERSION, *OLDER)):
+        raise VersionError(
+            f"the checkpoint has format version {brief(state.get('version'))}, this xnas reads "
+            f"{VERSION}; resume it with the version that wrote it"
         )
 
 
@@ -191,6 +178,8 @@ def require_sound(search: Search) -> None:
 def _read(path: Path) -> tuple[bytes | None, str]:
     """Content of a file that is what its name says, or None and what is wrong with it."""
     try:
+        if not is_plain(path):
+            return None, "it is a link, or no file"
         content = path.read_bytes()
     except OSError as error:
         return None, _brief(error)

@@ -1,7 +1,9 @@
 """The discretisation gap: what a supernet loses when it commits itself (Sec. 3.2.2, "No Weight Decay").
 
 Accuracy on the validation half, with batch statistics, of (a) the mixture, (b) the strongest expert on
-every edge, (c) the same on the edges that the cell keeps. Weights and buffers stay untouched.
+every edge, (c) the cell that the search would give. Where only `none` lives, a cell has another
+operation (`space/discretize.py`); once that is deleted from the supernet, (c) cannot be measured.
+Weights and buffers stay untouched.
 """
 
 from __future__ import annotations
@@ -28,29 +30,48 @@ def discretization_gap(search: Search) -> Gap | None:
         return None
     experts, cell = chosen_mixtures(search, space)
     spread = {kind: len(copies) for kind, copies in supernet.spread().items()}
+
+    def measured(mixtures: Mapping[str, Tensor]) -> float:
+        return accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in mixtures.items()})
+
     with untouched_buffers(search.supernet):
         return Gap(
             mixture=accuracy(search, supernet.spread()),
-            experts=accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in experts.items()}),
-            cell=accuracy(search, {k: u.expand(spread[k], -1, -1) for k, u in cell.items()}),
+            experts=measured(experts),
+            cell=None if cell is None else measured(cell),
         )
 
 
-def chosen_mixtures(search: Search, space: SearchSpace) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """One-hot mixtures of the strongest experts, on all edges and on those that the cell keeps."""
+def chosen_mixtures(
+    search: Search, space: SearchSpace
+) -> tuple[dict[str, Tensor], dict[str, Tensor] | None]:
+    """One-hot mixtures of the strongest living experts on all edges, and of the cell's operations.
+
+    The second is None if an operation of the cell was deleted.
+    """
     strengths, alive, sums = search.standing()
+    deleted = set(search.deleted)
     choices = explain(strengths, alive, space, sums)
     experts: dict[str, Tensor] = {}
     cell: dict[str, Tensor] = {}
+    lost = False
     for kind, mixture in search.mixtures.items():
         mine = {(c.source, c.node): c for c in choices if c.kind == kind}
         ordered = [mine[edge] for edge in space.edges]
-        columns = torch.tensor([space.operations.index(c.operation) for c in ordered])
+        columns = [space.operations.index(c.operation) for c in ordered]
         kept = torch.tensor([c.kept for c in ordered])
-        alone = one_hot(columns, len(space.operations)).to(mixture)
-        experts[kind] = alone
+        living = alive[kind].tolist()
+        strongest = [
+            i if lives[i] else lives.index(True) for i, lives in zip(columns, living, strict=True)
+        ]
+        experts[kind] = one_hot(torch.tensor(strongest), len(space.operations)).to(mixture)
+        alone = one_hot(torch.tensor(columns), len(space.operations)).to(mixture)
         cell[kind] = alone * kept[:, None].to(mixture)
-    return experts, cell
+        lost |= any(
+            c.kept and (kind, edge, i) in deleted
+            for edge, (c, i) in enumerate(zip(ordered, columns, strict=True))
+        )
+    return experts, None if lost else cell
 
 
 @torch.no_grad()

@@ -84,7 +84,7 @@ def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:
             f"skip connections lead {100 * record.skip_share['normal']:.0f} % of the normal cell's "
             "edges: the search may be collapsing; a higher --skip-dropout is the guard against it"
         )
-    lowest = min(record.entropy.values())
+    lowest = min(record.entropy.values(), default=1.0)
     if lowest < DECIDED_TOO_EARLY and record.epoch <= EARLY * epochs:
         found["entropy"] = (
             f"entropy is down to {lowest:.2f} in epoch {record.epoch} of {epochs}, before the weights "

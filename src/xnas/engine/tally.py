@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from xnas.engine.restore import take_over
+
 
 class Tally:
     """Sums since the start of an epoch; read once, at its end."""
@@ -48,8 +50,7 @@ class Tally:
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
         """Go on adding to saved sums."""
-        for name, value in self.state_dict().items():
-            value.copy_(state_dict[name])
+        take_over(self.state_dict(), state_dict)
 
 
 def _counts(loss: Tensor, logits: Tensor, labels: Tensor) -> Tensor:

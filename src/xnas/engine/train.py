@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from xnas.engine.capture import capture, copied, put_back
-from xnas.engine.checkpoint import lay_out_momenta
 from xnas.engine.distributed import ALONE, Ranks
+from xnas.engine.restore import require_rounds, take_over, take_over_momenta
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
 from xnas.engine.search import Batches
 from xnas.errors import RoundError
@@ -150,15 +150,13 @@ class Training:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where a training with the same settings stood."""
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        lay_out_momenta(self.optimizer)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate
+        take_over_momenta(self.optimizer, state["optimizer"])
         if self.average is not None:
             self.average.load_state_dict(state["average"])
+        require_rounds(state["batches"], self.settings.steps_per_epoch)
         self.batches.load_state_dict(state["batches"])
         restore_random(state["random"], self.batch[0].device)
-        self.tally.copy_(state["tally"])
+        take_over({"tally": self.tally}, state)
         self.epoch, self.step_in_epoch = state["epoch"], state["step_in_epoch"]
         if self.step_in_epoch:
             self._set_epochs_rates()
@@ -191,8 +189,7 @@ class Average:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take averages over."""
-        for name, mean in zip(self.names, self.mean, strict=True):
-            mean.copy_(state[name])
+        take_over(self.state_dict(), state)
 
 
 def train_step(training: Training) -> None:

@@ -23,6 +23,7 @@ NOISE = 1e-3
 LEARNING_RATE = 3e-4
 BETAS = (0.5, 0.999)
 WEIGHT_DECAY = 1e-3
+AVERAGES = ("exp_avg", "exp_avg_sq")  # as Adam calls them
 
 
 class Darts:
@@ -95,14 +96,18 @@ class Darts:
     @torch.no_grad()
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken."""
+        (own,), (group,) = self.adam.param_groups, state_dict["adam"]["param_groups"]
+        groups = [{**own, "params": group["params"]}]  # of this device, not of the one it was saved on
+        self.adam.load_state_dict(state_dict["adam"] | {"param_groups": groups})
         for logits, saved in zip(self.logits, state_dict["logits"], strict=True):
+            kept = self.adam.state.get(logits)
+            shapes = {saved.shape, *(kept[name].shape for name in AVERAGES if kept)}
+            if shapes != {logits.shape} or (kept and kept["step"].dim() > 0):
+                raise ConfigError(
+                    f"logits or averages were saved for another mixture than {tuple(logits.shape)}; "
+                    "load them into a search of the same space"
+                )
             logits.copy_(saved)
-        saved = state_dict["adam"]
-        capturable = {
-            "capturable": self.logits[0].is_cuda
-        }  # of this device, not of the one it was saved on
-        groups = [group | capturable for group in saved["param_groups"]]
-        self.adam.load_state_dict(saved | {"param_groups": groups})
         self._write_mixtures()
 
     @torch.no_grad()

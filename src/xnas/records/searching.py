@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
+from xnas.records.numbers import require_numbers
 from xnas.records.theory import Ledger
 
 
@@ -50,9 +51,9 @@ class Gap:
     mixture: float
     """Every edge mixes its experts."""
     experts: float
-    """Every edge has its strongest expert alone."""
-    cell: float
-    """The same, on the edges that the cell keeps."""
+    """Every edge has its strongest expert alone: `none` only where nobody else lives."""
+    cell: float | None
+    """The cell that the search would give; None if it has an operation that was deleted already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,9 @@ class SearchEpoch:
             "truth": None if saved.get("truth") is None else Truth(**saved["truth"]),
             "cost": EpochCost(**saved["cost"]),
         }
-        return cls(**{**saved, **nested})
+        record = cls(**{**saved, **nested})
+        require_numbers(record)
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

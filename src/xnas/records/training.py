@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
+from xnas.records.numbers import require_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,9 @@ class TrainEpoch:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> TrainEpoch:
         """The record of a line of metrics.jsonl."""
-        return cls(**{**saved, "cost": EpochCost(**saved["cost"])})
+        record = cls(**{**saved, "cost": EpochCost(**saved["cost"])})
+        require_numbers(record)
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
 
+LARGEST = 1 << 63  # no tensor, and no generator, holds more
 PATHS = ("out", "data_dir", "truth")
 MOST = {"cells": 1000, "channels": 1 << 16, "image_size": 4096, "batch_size": 1 << 20}
 """Settings beyond which nothing can be meant but a mistake, or to fill the memory."""
@@ -25,6 +26,8 @@ def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
         if not any(_is_of(value, kind) for kind in kinds):
             told = " or ".join(_name_of(kind) for kind in kinds)
             raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {brief(value)}")
+        if isinstance(value, int) and abs(value) >= LARGEST:
+            raise ConfigError(f"{name.replace('_', '-')} must be below 2^63, got {brief(value)}")
         if name in MOST and value is not None and value > MOST[name]:
             raise ConfigError(
                 f"{name.replace('_', '-')} must be at most {MOST[name]:,}, got {brief(value)}"

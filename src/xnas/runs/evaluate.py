@@ -25,7 +25,7 @@ from xnas.engine.evaluate import evaluate
 from xnas.errors import ConfigError, DatasetError
 from xnas.records import Evaluation
 from xnas.runs.devices import pick_device
-from xnas.runs.folder import filled_folder, told_as, write_json
+from xnas.runs.folder import filled_folder, require_no_link, told_as, write_json
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import load_model
 from xnas.runs.plain_batches import Preparation, plain_batches
@@ -121,6 +121,8 @@ def evaluate_run(
             f"{run} is a file; give the run folder of a training, or say whose weights it holds with "
             "--cell xnas"
         )
+    for folder in (config.out or run, (config.out or run) / "figures"):
+        require_no_link(folder)  # before the work
     model, card = load_model(run, pick_device(config.device))
     notes = tuple(
         f"{run / 'model.json'} has the field {name!r}, which this version does not know"

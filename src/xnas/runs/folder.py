@@ -12,6 +12,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
 from xnas.errors import ConfigError
+from xnas.runs.interrupt import unwound_by_sigterm
 
 
 @contextmanager
@@ -20,26 +21,40 @@ def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     A folder that holds anything is refused, unless `overwrite` allows to replace files in it.
     """
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"{out} is a file; choose a folder with --out")
-    if not overwrite and out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"{out} is not empty; choose another folder with --out, or pass --overwrite")
-    made = not out.exists()
     with told_as(out):
-        out.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=out))
-    done = False
-    try:
-        yield scratch
-        with told_as(out):
-            for file in sorted(scratch.iterdir()):
-                _flush(file)
-                file.replace(out / file.name)
-        done = True
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if made and not done:
-            shutil.rmtree(out, ignore_errors=True)
+        require_no_link(out)
+        if out.exists() and not out.is_dir():
+            raise ConfigError(f"{out} is a file; choose a folder with --out")
+        if not overwrite and out.is_dir() and any(out.iterdir()):
+            raise ConfigError(
+                f"{out} is not empty; choose another folder with --out, or pass --overwrite"
+            )
+        made, done, scratch = not out.exists(), False, None
+    with unwound_by_sigterm():
+        try:
+            with told_as(out):
+                out.mkdir(parents=True, exist_ok=True)
+                scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=out))
+            yield scratch
+            with told_as(out):
+                for file in sorted(scratch.iterdir()):
+                    _flush(file)
+                    file.replace(out / file.name)
+            done = True
+        finally:
+            if scratch is not None:
+                shutil.rmtree(scratch, ignore_errors=True)
+            if made and not done:
+                shutil.rmtree(out, ignore_errors=True)
+
+
+def require_no_link(folder: Path) -> None:
+    """Raise if a folder is a link: what is written to it would be written somewhere else."""
+    if folder.is_symlink():
+        raise ConfigError(
+            f"{folder} is a link to {folder.readlink()}, where files would be written; give the folder "
+            "itself, or replace the link"
+        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run between two rounds, with a checkpoint."""
+"""Signals: Ctrl-C ends a run between two rounds, with a checkpoint; SIGTERM lets others clean up."""
 
 from __future__ import annotations
 
@@ -33,3 +33,21 @@ def stop_at_round() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def unwound_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, by an exception, so that what it made is removed."""
+
+    def unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+        raise KeyboardInterrupt
+
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield  # somebody else sees to it
+        return
+    signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -24,7 +24,7 @@ from torch import Tensor
 from xnas.data import Images
 from xnas.data.images import is_plain_text
 from xnas.data.sizes import require_resize
-from xnas.errors import ConfigError, XnasError
+from xnas.errors import ConfigError, VersionError, XnasError
 from xnas.files import whole_file
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import ImagenetStem
@@ -245,7 +245,8 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
         raise ConfigError(f"{path} is not a trained model: its format is {brief(saved.get('format'))}")
     version = saved.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
-        raise ConfigError(
+        kind = VersionError if type(version) is int else ConfigError
+        raise kind(
             f"{path} has version {brief(version)}, and this xnas reads version {VERSION}; install a "
             "newer xnas, or train again with this one"
         )
@@ -254,7 +255,8 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
     try:
         card = _card({name: saved[name] for name in known if name in saved})
     except XnasError as error:
-        raise ConfigError(f"{path} cannot be used: {error}") from error
+        kind = VersionError if isinstance(error, VersionError) else ConfigError
+        raise kind(f"{path} cannot be used: {error}") from error
     except DAMAGE as error:
         raise ConfigError(f"{path} is damaged ({_told(error)}); get it again, or train again") from error
     digest = saved.get("weights_digest")
@@ -266,7 +268,7 @@ def _card(saved: dict[str, Any]) -> ModelCard:
     network = saved["network"]
     new = [name for name in network if name not in NETWORK_ARGUMENTS]
     if new:
-        raise ConfigError(
+        raise VersionError(
             f"its network has the setting {brief(new[0])}, which this xnas does not know; install a "
             "newer one"
         )

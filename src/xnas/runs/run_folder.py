@@ -16,20 +16,25 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any, TypeVar
 
 import torch
 
 from xnas.engine.checkpoint import Checkpoints
 from xnas.engine.distributed import ALONE, Ranks
-from xnas.errors import ConfigError
-from xnas.files import SCRATCH, sweep, whole_file
-from xnas.runs.folder import told_as
+from xnas.errors import ConfigError, VersionError
+from xnas.files import SCRATCH, is_plain, sweep, whole_file
+from xnas.runs.folder import require_no_link, told_as
 
 FORMAT, VERSION = "xnas-run", 1
 MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
-WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures")
+MOST_PROCESSES = 1 << 20
+MOST_METRICS_BYTES = 1 << 28  # of metrics.jsonl, which has some 2,000 an epoch
+WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
 """What a run writes into without replacing it."""
+READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.safetensors")
+"""What it reads again: a pipe would keep it waiting, a device without an end fill its memory."""
 Record = TypeVar("Record")
 KINDS = {"train": "training"}  # in words, where they are others
 BEGUN = {"recipe.json", "genotype.json"}
@@ -60,9 +65,10 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, data: str | None) -> RunFolder:
         """A new folder, or one that is there and empty."""
-        if path.is_file():
-            raise ConfigError(f"{path} is a file; choose a folder with --out")
         with told_as(path):
+            require_no_link(path)
+            if path.is_file():
+                raise ConfigError(f"{path} is a file; choose a folder with --out")
             _require_new(path)
             path.mkdir(parents=True, exist_ok=True)
         return cls(path, data)
@@ -70,16 +76,18 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
-        if not (path / "config.json").is_file():
-            raise ConfigError(
-                f"no run to resume in {path}: config.json is not there; a run that was killed before it "
-                "wrote it is begun again"
-            )
-        linked = [name for name in WRITTEN if (path / name).is_symlink()]
-        if linked:
-            raise ConfigError(
-                f"{path / linked[0]} is a link; a run writes in its own folder: replace it"
-            )
+        with told_as(path):
+            require_no_link(path)
+            if not (path / "config.json").is_file():
+                raise ConfigError(
+                    f"no run to resume in {path}: config.json is not there; a run that was killed "
+                    "before it wrote it is begun again"
+                )
+            for name in WRITTEN:
+                require_no_link(path / name)
+            for name in READ:
+                if (path / name).exists() and not (path / name).is_file():
+                    raise ConfigError(f"{path / name} is no file; a run reads it again: remove it")
         return cls(path, _read_json(path / "config.json").get("data"))
 
     @contextmanager
@@ -161,6 +169,11 @@ class RunFolder:
     def require_processes(self, size: int) -> None:
         """Raise unless as many processes began the run: batch statistics are those of their parts."""
         begun = _read_json(self.path / "config.json").get("processes", 1)
+        if type(begun) is not int or not 1 <= begun <= MOST_PROCESSES:
+            raise ConfigError(
+                f"{self.path / 'config.json'} is damaged: the number of processes is {brief(begun)}; "
+                "restore it"
+            )
         if begun != size:
             way = (
                 f"torchrun --nproc-per-node {begun} -m xnas" if begun != 1 else "xnas, without torchrun"
@@ -173,10 +186,16 @@ class RunFolder:
     def read_config(self, kind: str) -> tuple[str, dict[str, Any]]:
         """Fingerprint of the data and settings of a run of that kind."""
         saved = _read_json(self.path / "config.json")
-        if (saved.get("format"), saved.get("version")) != (FORMAT, VERSION):
-            raise ConfigError(f"{self.path} is not a run folder that this version of xnas reads")
+        if saved.get("format") != FORMAT:
+            given = brief(saved.get("format"))
+            raise ConfigError(f"{self.path} is not a run folder: the format of config.json is {given}")
+        if saved.get("version") != VERSION:
+            raise VersionError(
+                f"the run in {self.path} has format version {brief(saved.get('version'))}, this xnas "
+                f"reads {VERSION}; go on with the version that wrote it"
+            )
         if saved.get("kind") != kind:
-            held, wanted = (KINDS.get(str(k), k) for k in (saved.get("kind"), kind))
+            held, wanted = (KINDS.get(name, name) for name in (str(saved.get("kind"))[:50], kind))
             raise ConfigError(f"{self.path} holds a {held}, not a {wanted}")
         fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
         placed = isinstance(saved.get("data"), str | None)
@@ -222,6 +241,14 @@ class RunFolder:
                 f"{self.metrics} is damaged ({type(error).__name__}: {str(error)[:100]}); restore it"
             ) from error
 
+    def require_checkpoint(self, fault: str) -> None:
+        """Raise with `fault` if there is nothing that the end of a run could be written again from."""
+        if not self.checkpoints.files():
+            raise ConfigError(
+                f"{fault}, and {self.checkpoints.folder} holds nothing to write it again from; restore "
+                "it, or begin a run in another folder with --out"
+            )
+
     def kept(self) -> str:
         """What of a run that failed is there to go on from, as the end of a sentence."""
         found = self.checkpoints.files()
@@ -232,7 +259,7 @@ class RunFolder:
     def metrics_text(self) -> str:
         """All lines so far."""
         try:
-            return self.metrics.read_bytes().decode()
+            return self._read_metrics().decode()
         except FileNotFoundError:
             return ""
         except (OSError, ValueError) as error:
@@ -241,7 +268,7 @@ class RunFolder:
     def restore_metrics(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
         """Bring the metrics back to what they were at a checkpoint, or, without one, at the start."""
         try:
-            found = self.metrics.read_bytes()
+            found = self._read_metrics()
         except FileNotFoundError:
             found = b""
         except OSError as error:
@@ -254,6 +281,10 @@ class RunFolder:
             warn(f"{self.metrics} is not what its checkpoint remembers; it is restored from there")
         with told_as(self.path), whole_file(self.metrics) as file:
             file.write(wanted)
+
+    def _read_metrics(self) -> bytes:
+        with self.metrics.open("rb") as file:
+            return file.read(MOST_METRICS_BYTES)
 
     def _remembered(self, state: dict[str, Any], found: bytes) -> bytes:
         """The metrics of a checkpoint; those of version 1 remember their length alone."""
@@ -303,11 +334,8 @@ def _require_new(path: Path) -> None:
     names = {p.name for p in path.iterdir() if not p.match(SCRATCH)} if path.exists() else set()
     if not names:
         return
-    if (
-        names <= BEGUN
-        and "recipe.json" in names
-        and b'"xnas-recipe"' in (path / "recipe.json").read_bytes()
-    ):
+    recipe = path / "recipe.json"
+    if recipe.name in names <= BEGUN and is_plain(recipe) and b'"xnas-recipe"' in recipe.read_bytes():
         return
     raise ConfigError(f"{path} is not empty; choose another --out, or go on with --resume {path}")
 

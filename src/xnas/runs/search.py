@@ -25,7 +25,7 @@ from xnas.engine import (
     worries,
 )
 from xnas.engine.distributed import join_ranks
-from xnas.errors import ConfigError, GenotypeError, RoundError
+from xnas.errors import ConfigError, GenotypeError, RoundError, VersionError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
@@ -97,10 +97,12 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         return
     try:
         Genotype.load(path)
+    except VersionError as error:
+        raise ConfigError(f"the search in {folder.path} is finished; {error}") from error
     except GenotypeError as error:
-        if "version" not in str(error):
-            display.warn(f"{path} is damaged ({error}); the end of the search is written again")
-            return
+        folder.require_checkpoint(f"{path} is damaged ({error})")
+        display.warn(f"{path} is damaged ({error}); the end of the search is written again")
+        return
     raise ConfigError(f"the search in {folder.path} is finished; its cell is in genotype.json")
 
 
@@ -163,7 +165,8 @@ def _run(
             if stopped() and engine.epoch < engine.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, engine))
     _require_whole(prepared)
-    result = _conclude(folder, prepared, records)
+    with told_with(lambda: f"after the last round, {engine.rounds}", folder.kept):
+        result = _conclude(folder, prepared, records)
     ranks.wait()  # what the first process writes is there for all
     return result
 

@@ -15,11 +15,12 @@ from torch import Tensor
 
 from xnas.data import Images, StreamedImages, stream_seed
 from xnas.data.streaming import StreamSource
-from xnas.engine.checkpoint import load_checkpoint, require_position
+from xnas.engine.checkpoint import load_checkpoint
 from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
+from xnas.engine.restore import is_version, require_fitting, require_position
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.devices import pick_device, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
@@ -90,7 +91,7 @@ def resume_training(
         config = train_config_from_json(saved)
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "training")
-        genotype = Genotype.load(folder.path / "genotype.json")
+        genotype = _genotype_again(folder, config)
         prepared = prepare_training(config, images, genotype, ranks)
         device = pick_device(config.device, ranks)
         state = ranks.first_reads(lambda: folder.checkpoints.newest(device, display.warn), device)
@@ -103,11 +104,22 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         return
     try:
         load_model(folder.path)
+    except VersionError as error:
+        raise ConfigError(f"the training in {folder.path} is finished; {error}") from error
     except ConfigError as error:
-        if "version" not in str(error):
-            display.warn(f"the model is damaged ({error}); the end of the training is written again")
-            return
+        folder.require_checkpoint(f"the model is damaged ({error})")
+        display.warn(f"the model is damaged ({error}); the end of the training is written again")
+        return
     raise ConfigError(f"the training in {folder.path} is finished; its network is in model.safetensors")
+
+
+def _genotype_again(folder: RunFolder, config: TrainConfig) -> Genotype:
+    try:
+        return Genotype.load(folder.path / "genotype.json")
+    except GenotypeError as error:
+        raise GenotypeError(
+            f"{error}; the training was given the cell {config.cell}: restore the file from there"
+        ) from error
 
 
 def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
@@ -140,7 +152,8 @@ def _run(
             folder.restore_metrics(state, display.warn)
         ranks.require_same(_state(training, best) | {"images": images.fingerprint()}, "at the start")
         records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
-    result = _conclude(folder, prepared, images, records, best)
+    with told_with(lambda: f"after the last step, {training.steps}", folder.kept):
+        result = _conclude(folder, prepared, images, records, best)
     ranks.wait()  # what the first process writes is there for all
     return result
 
@@ -313,20 +326,21 @@ def _restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Be
     if not isinstance(state, dict):
         raise ConfigError("the checkpoint holds no training; delete it to begin again")
     kind, version = CHECKPOINT
-    if state.get("format") != kind or state.get("version") not in (version, *OLDER):
-        raise ConfigError(
-            f"the checkpoint is {state.get('format')} of version {state.get('version')}, this xnas "
+    if not is_version(state, kind, (version, *OLDER)):
+        given = [" ".join(str(state.get(name)).split())[:50] for name in ("format", "version")]
+        raise VersionError(
+            f"the checkpoint is {given[0]} of version {given[1]}, this xnas "
             f"reads {kind} of version {version}; resume with the version that wrote it"
         )
     settings = training.settings
     try:
         require_position(state, epoch=settings.epochs, step_in_epoch=settings.steps_per_epoch)
         training.load_state_dict(state)
-        if state["version"] in OLDER:
-            return _best_of_version_1(folder)
-        best: Best | None = state["best"]
+        older = state["version"] in OLDER
+        best: Best | None = _best_of_version_1(folder) if older else state["best"]
         if best is not None:
-            best = {"model": {n: t.cpu() for n, t in best["model"].items()}, "epoch": best["epoch"]}
+            weights = require_fitting(best["model"], training.model.state_dict())
+            best = {"model": {n: t.cpu() for n, t in weights.items()}, "epoch": best["epoch"]}
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise

@@ -24,7 +24,7 @@ from random import Random
 from reprlib import repr as brief
 from typing import NoReturn
 
-from xnas.errors import ConfigError, GenotypeError
+from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.files import whole_file
 from xnas.space.arch_string import CellGenotype, Edge, read_arch, write_arch
 from xnas.space.spaces import INPUTS, NONE, SPACES, CellKind, SearchSpace
@@ -153,7 +153,7 @@ class Genotype:
         try:
             return cls.from_json(text)
         except GenotypeError as error:
-            raise GenotypeError(f"{path}: {error}") from error
+            raise type(error)(f"{path}: {error}") from error
 
     def save(self, path: Path | str) -> None:
         """Write the file whole or not at all; one of that name is replaced."""
@@ -253,7 +253,8 @@ def _read_header(value: dict[str, object]) -> str:
     version = value.get("version")
     if type(version) is not int or version != VERSION:
         given = brief(version) if "version" in value else "missing"
-        raise GenotypeError(
+        kind = VersionError if type(version) is int else GenotypeError
+        raise kind(
             f"the version of the genotype is {given}; this xnas reads version {VERSION}: use the xnas "
             "that wrote it, or search again"
         )

@@ -12,8 +12,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from reprlib import repr as brief
+from shlex import quote
 
-from xnas.errors import ConfigError, GenotypeError, UnknownNameError
+from xnas.errors import ConfigError, GenotypeError, UnknownNameError, VersionError
 from xnas.registry import known_names
 from xnas.space.genotype import Genotype
 
@@ -114,7 +115,17 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
         return zoo_cell(str(cell)).genotype
     if is_arch(cell):
         return Genotype.from_arch(cell)
-    return Genotype.load(genotype_file(cell))
+    path = genotype_file(cell)
+    try:
+        return Genotype.load(path)
+    except VersionError:
+        raise
+    except GenotypeError as error:
+        if path == Path(cell):
+            raise
+        raise GenotypeError(
+            f"{error}; xnas search --resume {quote(str(cell))} writes that of a finished search again"
+        ) from error
 
 
 def is_arch(cell: str | Path) -> bool:

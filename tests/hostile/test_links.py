@@ -1,0 +1,157 @@
+"""Links, pipes and devices where a run has files and folders: nothing outside of it is written."""
+
+import os
+import shutil
+import signal
+
+import pytest
+import training
+from searching import stripes, tiny
+from trained import saved_run
+
+from xnas.cli import main
+from xnas.engine import Checkpoints
+from xnas.errors import ConfigError
+from xnas.files import whole_file
+from xnas.runs.displays import Silence
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.folder import filled_folder
+from xnas.runs.interrupt import Interrupted
+from xnas.runs.search import resume_search, search
+from xnas.runs.train import train
+
+
+class Stopping(Silence):
+    """Asks to stop after the second round; remembers warnings."""
+
+    def __init__(self):
+        self.warnings = []
+
+    def warn(self, line):
+        self.warnings.append(line)
+
+    def after_round(self, engine):
+        if engine.rounds == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A search with one checkpoint, in the middle of its only epoch."""
+    path = tmp_path_factory.mktemp("stopped") / "run"
+    with pytest.raises(Interrupted):
+        search(tiny(out=path, epochs=1), stripes(), display=Stopping())
+    return path
+
+
+@pytest.fixture
+def run(tmp_path, stopped):
+    return shutil.copytree(stopped, tmp_path / "run")
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A folder with a file that nobody may touch."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "file").write_text("as it was", encoding="utf8")
+    yield folder
+    assert [path.name for path in folder.iterdir()] == ["file"]
+    assert (folder / "file").read_text(encoding="utf8") == "as it was"
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "checkpoints", "best", "figures", "tensorboard"])
+@pytest.mark.parametrize("target", ["outside", "outside/file", "nowhere"])
+def test_what_a_run_writes_into_may_be_no_link(run, outside, name, target):
+    path, place = run / name, outside.parent / target
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    path.symlink_to(place)
+    with pytest.raises(ConfigError, match=f"{name} is a link to .*{target}, .* replace the link"):
+        resume_search(run, data=stripes())
+    assert not (outside.parent / "nowhere").exists()
+
+
+def test_a_run_folder_may_be_no_link(run, outside):
+    link = outside.parent / "link"
+    link.symlink_to(run)
+    with pytest.raises(ConfigError, match=r"link is a link to .*run, .* give the folder itself"):
+        resume_search(link, data=stripes())
+    link.unlink()
+    for target in (outside, outside.parent / "nowhere"):
+        link.symlink_to(target)
+        with pytest.raises(ConfigError, match="is a link to"):
+            search(tiny(out=link), stripes())
+        with pytest.raises(ConfigError, match="is a link to"):
+            train(training.tiny(out=link), training.pictures())
+        with pytest.raises(ConfigError, match="is a link to"), filled_folder(link, overwrite=True):
+            pass
+        link.unlink()
+    assert not (outside.parent / "nowhere").exists()
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "a copy", "a pipe"])
+def test_a_checkpoint_that_is_no_file_of_its_own_is_passed_over(run, tmp_path, target):
+    checkpoints = Checkpoints(run / "checkpoints")
+    (first,) = checkpoints.files()
+    newer = first.with_name(first.name.replace("000001", "000002"))
+    copy = shutil.copy(first, tmp_path / "copy")
+    before = copy.read_bytes()
+    if target == "a pipe":
+        os.mkfifo(newer)
+    else:
+        newer.symlink_to(copy if target == "a copy" else target)
+    display = Stopping()
+    resume_search(run, data=stripes(), display=display)
+    assert any("it is a link, or no file" in line for line in display.warnings)
+    assert copy.read_bytes() == before
+
+
+def test_a_single_checkpoint_that_is_a_device_is_refused(run):
+    (first,) = Checkpoints(run / "checkpoints").files()
+    first.unlink()
+    first.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError, match=r"it is a link, or no file.*no other one before it; delete"):
+        resume_search(run, data=stripes())
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "genotype.json"])
+def test_a_pipe_keeps_no_run_waiting(run, name):
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    with pytest.raises(ConfigError, match=f"{name} is no file; a run reads it again: remove it"):
+        resume_search(run, data=stripes())
+
+
+def test_files_that_are_written_whole_take_the_place_of_links(outside, tmp_path):
+    path = tmp_path / "genotype.json"
+    path.symlink_to(outside / "file")
+    path.with_name(f".genotype.json.{os.getpid()}.part").symlink_to(outside / "file")
+    with whole_file(path) as file:
+        file.write(b"mine")
+    assert path.read_bytes() == b"mine"
+    assert not path.is_symlink()
+
+
+def test_figures_of_an_evaluation_do_not_follow_a_link(tmp_path, outside, capsys):
+    saved_run(tmp_path / "run")
+    (tmp_path / "run" / "figures").symlink_to(outside)
+    with pytest.raises(ConfigError, match="figures is a link to"):
+        evaluate_run(tmp_path / "run")
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", str(tmp_path / "run"), "--device", "cpu"])
+    assert end.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_folders_that_may_not_be_looked_into_are_told_in_one_line(tmp_path, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.is_symlink", refuse)
+    for begin in (
+        lambda: resume_search(tmp_path / "run", data=stripes()),
+        lambda: search(tiny(out=tmp_path / "run"), stripes()),
+        lambda: filled_folder(tmp_path / "run").__enter__(),
+    ):
+        with pytest.raises(ConfigError, match=r"cannot write to .*run: Permission denied; "):
+            begin()
