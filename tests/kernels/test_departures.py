@@ -8,7 +8,7 @@ from xnas.kernels import departures, rewards
 from xnas.kernels.departures import Advice, Routes, depart, gather_slots
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
 from xnas.kernels.returns import raw_gradient, state_gradient
-from xnas.kernels.rewards import inner_products
+from xnas.kernels.rewards import departure_products
 
 # Slots of each later node, a column for each of two convolutions.
 ALL = ((0, 1), (2, 3), (4, 5))
@@ -80,7 +80,7 @@ def departed(state, raw, mean, scale, weights, sums, *, routes, add, rectify=Tru
 def multiplied(gradients, state, raw, mean, scale, *, routes, rewarded):
     products = mean.new_empty(routes.slots + len(gradients), mean.shape[1])
     earned = mean.new_empty(routes.width) if rewarded else None
-    inner_products(
+    departure_products(
         gradients,
         state,
         advice_of(raw, mean, scale),
@@ -169,7 +169,7 @@ class TestKernels:
         given = *drawn.experts, drawn.weights, drawn.sums
         sides.compare(departed, *given, routes=drawn.routes, add=flag)
 
-    def test_inner_products(self, sides, drawn, flag):
+    def test_departure_products(self, sides, drawn, flag):
         given = drawn.gradients, *drawn.experts
         sides.compare(multiplied, *given, routes=drawn.routes, rewarded=flag)
 

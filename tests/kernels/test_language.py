@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from xnas.kernels import language
-from xnas.kernels.language import channel_block, compiles_for, parts, power_of_two, triton
+from xnas.kernels.language import compiles_for, triton
 
 WITHOUT_TRITON = """
 import sys
 sys.modules["triton"] = None  # what `import triton` finds where it is not installed
 import torch
 from xnas.kernels import (
-    depthwise, depthwise_plan, depthwise_weights, language, mixing, moments, normalization, pointwise,
-    pools, states, sums,
+    depthwise, depthwise_plan, depthwise_weights, language, mixing, mixing_gradients, moments,
+    normalization, pointwise, pointwise_weights, pool_gradients, pools, states, sums,
 )
 assert language.triton is None
 assert not language.compiles_for(torch.zeros(1))
@@ -28,21 +28,21 @@ into = torch.zeros_like(x)
 depthwise.depthwise_input_gradient(y, weights, plan, x, stride=1, into=into)
 depthwise_weights.depthwise_weight_gradient(x, y, plan, like=weights, stride=1, relu=True)
 taken = pools.max_pool(x, stride=1, out=y)
-pools.max_pool_gradient(y, taken, stride=1, into=into)
+pool_gradients.max_pool_gradient(y, taken, stride=1, into=into)
 pools.average_pool(x, stride=1, out=y)
-pools.average_pool_gradient(y, stride=1, into=into)
+pool_gradients.average_pool_gradient(y, stride=1, into=into)
 flat, out, products = x.reshape(1, -1, 3), torch.empty(1, 32, 3), torch.empty(1, 2, 3)
 found = moments.Moments(torch.empty(1, 3), torch.empty(1, 3))
 pointwise.pointwise(flat, torch.randn(1, 3, 3))
 pointwise.pointwise_with_moments(flat, torch.randn(1, 3, 3), out=out, into=found)
-pointwise.pointwise_weight_gradient(flat, out)
+pointwise_weights.pointwise_weight_gradient(flat, out)
 sums.add_up(torch.randn(4, 6), products)
 moments.gather_moments(flat, found)
 mixing.mix(flat, found, zero, torch.ones(1), out=out[0])
-mixing.inner_products(out, flat, found, targets=zero, slots=zero, out=products)
-mixing.advice_gradient(
-    out, flat, found, mixing.Lanes(zero, both, zero), targets=zero, weights=torch.ones(1),
-    products=products, held=True, out=torch.empty_like(flat),
+mixing_gradients.term_products(out, flat, found, targets=zero, slots=zero, out=products)
+mixing_gradients.advice_gradient(
+    out, flat, found, mixing_gradients.Lanes(zero, both, zero), targets=zero,
+    weights=torch.ones(1), products=products, held=True, out=torch.empty_like(flat),
 )
 normalization.normalize(flat, found, relu=True)
 normalization.normalization_gradient(out, flat, found, products)
@@ -71,16 +71,6 @@ def test_twins_compute_what_is_on_the_cpu():
 @pytest.mark.gpu
 def test_kernels_compute_what_is_on_a_gpu():
     assert compiles_for(torch.zeros(1, device="cuda")) == (triton is not None)
-
-
-@pytest.mark.parametrize(("whole", "part", "number"), [(0, 4, 0), (1, 4, 1), (4, 4, 1), (5, 4, 2)])
-def test_parts_cover_the_whole(whole, part, number):
-    assert parts(whole, part) == number
-
-
-@pytest.mark.parametrize(("least", "found"), [(1, 1), (2, 2), (3, 4), (64, 64), (65, 128)])
-def test_the_next_power_of_two_is_not_below(least, found):
-    assert power_of_two(least) == found
 
 
 class Recorded:
@@ -119,8 +109,3 @@ def test_a_rehearsal_that_fails_is_over(monkeypatch):
     with pytest.raises(ValueError, match="no"), language.rehearsal():
         raise ValueError("no")
     assert language.Kernel.noted is None
-
-
-def test_blocks_of_channels_leave_few_lanes_idle():
-    expected = {3: 4, 16: 16, 32: 32, 40: 16, 64: 64, 72: 16, 80: 16, 128: 64, 144: 16, 160: 32}
-    assert {channels: channel_block(channels) for channels in expected} == expected

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import batch_norm
 
-from xnas.kernels import mixing
-from xnas.kernels.mixing import Copies, Lanes, advice_gradient, inner_products, mix
+from xnas.kernels import mixing_gradients
+from xnas.kernels.mixing import Copies, mix
+from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
 from xnas.kernels.moments import Moments, gather_moments
 
 SLOTS, NODES = 4, 3
@@ -34,7 +35,7 @@ def mixed(advice, mean, scale, slots, weights):
 
 def products_of(gradients, advice, mean, scale, targets, slots):  # noqa: PLR0917
     out = mean.new_empty(len(slots), 2, mean.shape[1])
-    inner_products(gradients, advice, Moments(mean, scale), targets=targets, slots=slots, out=out)
+    term_products(gradients, advice, Moments(mean, scale), targets=targets, slots=slots, out=out)
     return out
 
 
@@ -153,27 +154,15 @@ class TestKernels:
 @pytest.mark.parametrize("shape", [(700, 3), (133, 40), (60, 72)])
 def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
     """Unequal shares: some programs have a block more than others, and the last block is not full."""
-    monkeypatch.setattr(mixing, "BLOCK", 512)
-    monkeypatch.setattr(mixing, "SUMS_BLOCK", 512)
-    monkeypatch.setattr(mixing, "PROGRAMS", 18)
-    monkeypatch.setattr(mixing, "SUMS_PROGRAMS", 18)
+    monkeypatch.setattr(mixing_gradients, "BLOCK", 512)
+    monkeypatch.setattr(mixing_gradients, "SUMS_BLOCK", 512)
+    monkeypatch.setattr(mixing_gradients, "PROGRAMS", 18)
+    monkeypatch.setattr(mixing_gradients, "SUMS_PROGRAMS", 18)
     given, targets = drawn(sides, shape, torch.bfloat16), sides.whole(*TARGETS)
     sides.compare(products_of, *given, targets, sides.whole(*TERM_SLOTS))
     weights, products = sides.draw(len(TERMS)), sides.draw(len(TERMS), 2, shape[1])
     lanes = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
     sides.compare(gradient_of, *given, *lanes, targets, weights, products, held=True)
-
-
-def test_columns_waste_little():
-    known = {1: 1, 3: 4, 16: 16, 32: 32, 36: 64, 40: 64, 64: 64, 72: 32, 80: 32, 128: 64, 144: 32}
-    assert {channels: mixing.columns(channels) for channels in known} == known
-
-
-def test_alignment_is_what_divides_every_address():
-    numbers = torch.zeros(64, dtype=torch.bfloat16)
-    assert numbers.data_ptr() % 16 == 0
-    for begin, steps, expected in [(0, (16, 8), 16), (4, (16, 8), 8), (0, (36, 8), 8), (0, (3, 8), 2)]:
-        assert mixing.alignment(numbers[begin:], steps=steps) == expected
 
 
 def test_two_launches_give_the_same_bits(sides):

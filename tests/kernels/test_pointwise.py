@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from xnas.kernels import pointwise as module
+from xnas.kernels import pointwise_weights
 from xnas.kernels.moments import Moments
-from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
+from xnas.kernels.pointwise import pointwise, pointwise_with_moments
+from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 
 # slots, pixels, channels in, channels out. Blocks have 128 pixels for up to 16 channels out, else 64; up
 # to 32 channels in, in float32, are one step, and up to 64 or 128 in bfloat16.
@@ -102,7 +104,7 @@ class TestKernels:
     @pytest.mark.parametrize("programs", [1, 4, 40])
     def test_shares_of_the_pixels_add_up(self, sides, monkeypatch, programs):
         """One share, two shares, and as many as the pixels are worth: three."""
-        monkeypatch.setattr(module, "PROGRAMS", programs)
+        monkeypatch.setattr(pointwise_weights, "PROGRAMS", programs)
         x, gradient = sides.draw(2, 1300, 5), sides.draw(2, 1300, 3)
         sides.compare(pointwise_weight_gradient, x, gradient)
 
@@ -202,7 +204,7 @@ class TestBfloat16:
 
 def test_the_gradient_of_the_weights_is_wide(sides, monkeypatch):
     """The twin rounds it to bfloat16, by half a unit, before."""
-    monkeypatch.setattr(module, "compiles_for", lambda _: False)
+    monkeypatch.setattr(pointwise_weights, "compiles_for", lambda _: False)
     x, gradient = (sides.draw(2, 192, n, dtype=torch.bfloat16) for n in (5, 3))
     found = pointwise_weight_gradient(x, gradient)
     assert found.dtype == torch.float32

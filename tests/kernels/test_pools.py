@@ -5,19 +5,17 @@ import torch
 from torch.nn.functional import avg_pool2d, max_pool2d
 
 from xnas.kernels import pools
-from xnas.kernels.mixing import Lanes
+from xnas.kernels.mixing_gradients import Lanes
 from xnas.kernels.moments import Moments, gather_moments
-from xnas.kernels.pools import (
+from xnas.kernels.pool_gradients import (
     Convolved,
     Passed,
     Pooled,
-    average_pool,
     average_pool_gradient,
     input_gradient,
-    max_pool,
     max_pool_gradient,
-    pool,
 )
+from xnas.kernels.pools import average_pool, max_pool, pool
 
 # inputs, batch, height, width, channels
 SMALL = [

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
-from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
+from xnas.kernels.blocks import channel_block, parts
+from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.moments import Moments, combine_moments, plain_moments
 
 BLOCK = 2048  # numbers of an image that a program takes
@@ -163,7 +164,7 @@ def or_anything(advice: Advice | None, like: Tensor) -> tuple[Tensor, Moments]:
 
 def blocks_of(numbers: int, channels: int) -> tuple[int, int]:
     """Pixels and channels of a block with so many numbers."""
-    block_c = min(64, power_of_two(channels))
+    block_c = channel_block(channels, least=64)
     return numbers // block_c, block_c
 
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from xnas.kernels.depthwise_plan import Plan, plain_depthwise, plain_input_gradient
+from xnas.kernels.blocks import lane_width, parts
+from xnas.kernels.depthwise_plan import Plan, plain_depthwise, plain_depthwise_input_gradient
 from xnas.kernels.depthwise_squares import launch_squares
 from xnas.kernels.depthwise_taps import (
     BLOCK,
@@ -25,11 +26,10 @@ from xnas.kernels.depthwise_taps import (
     channels_together,
     compiled_sides,
     first_tap,
-    lane_width,
     of_every_side,
     runs_of,
 )
-from xnas.kernels.language import compiles_for, inside, kernel, parts, tl
+from xnas.kernels.language import compiles_for, inside, kernel, tl
 
 
 def depthwise(
@@ -66,7 +66,7 @@ def depthwise_input_gradient(
     if not plan.rows:
         return
     if not compiles_for(gradient):
-        plain_input_gradient(gradient, weights, plan, x, stride, into)
+        plain_depthwise_input_gradient(gradient, weights, plan, x, stride, into)
     elif stride == 1:
         _launch(gradient, weights, plan, x, into, stride, back=True, relu=False)
     else:
@@ -108,7 +108,7 @@ def _launch(
         back=back,
         grouped=back and not plan.alone,
         relu=relu,
-        **compiled_sides(plan),
+        sides=compiled_sides(plan),
         run=run,
         block=block,
     )
@@ -137,31 +137,29 @@ def _convolve(
     back: tl.constexpr,
     grouped: tl.constexpr,
     relu: tl.constexpr,
-    three: tl.constexpr,
-    five: tl.constexpr,
-    seven: tl.constexpr,
+    sides: tl.constexpr,
     run: tl.constexpr,
     block: tl.constexpr,
 ):
     """Convolve, or add up the convolutions of a group on their way back; a program writes runs."""
     which = tl.program_id(1)
     dilation = tl.load(group_table + 4 * which + 1 if grouped else table + 4 * which + 2)
-    if dilation == 1:
-        _compute(
+    if dilation == 1:  # not a loop over both, which takes more registers and instructions
+        _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, together, stride, back, grouped, relu, three,
-            five, seven, run, block, 1,
+            from_width, height, width, channels, vector, together, stride, back, grouped, relu, sides,
+            run, block, 1,
         )  # fmt: skip
     else:
-        _compute(
+        _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, together, stride, back, grouped, relu, three,
-            five, seven, run, block, 2,
+            from_width, height, width, channels, vector, together, stride, back, grouped, relu, sides,
+            run, block, 2,
         )  # fmt: skip
 
 
 @inside
-def _compute(
+def _write_runs(
     x,
     weight3,
     weight5,
@@ -183,13 +181,12 @@ def _compute(
     back: tl.constexpr,
     grouped: tl.constexpr,
     relu: tl.constexpr,
-    three: tl.constexpr,
-    five: tl.constexpr,
-    seven: tl.constexpr,
+    sides: tl.constexpr,
     run: tl.constexpr,
     block: tl.constexpr,
     dilation: tl.constexpr,
 ):
+    """Write the runs of a program, of the one slot or group that is its own."""
     which = tl.program_id(1)
     begin, end, rows = which, which + 1, table
     if grouped:
@@ -220,33 +217,18 @@ def _compute(
         if grouped:
             slot = tl.load(members + 4 * number)
         origin = x + slot * plane
-        if three:  # noqa: SIM102 - or it would be compiled; so below
-            if side == 3:
-                a0, a1, a2, a3 = _add_taps(
-                    a0, a1, a2, a3, origin, weight3 + row * (9 * channels), image, top, left, fits, c,
-                    from_height, from_width, dilation, channels, 3, together, stride, back, relu, run,
-                )  # fmt: skip
-        if five:  # noqa: SIM102
-            if side == 5:
-                a0, a1, a2, a3 = _add_taps(
-                    a0, a1, a2, a3, origin, weight5 + row * (25 * channels), image, top, left, fits, c,
-                    from_height, from_width, dilation, channels, 5, together, stride, back, relu, run,
-                )  # fmt: skip
-        if seven:  # noqa: SIM102
-            if side == 7:
-                a0, a1, a2, a3 = _add_taps(
-                    a0, a1, a2, a3, origin, weight7 + row * (49 * channels), image, top, left, fits, c,
-                    from_height, from_width, dilation, channels, 7, together, stride, back, relu, run,
-                )  # fmt: skip
+        for known in tl.static_range(3, 8, 2):
+            if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+                if side == known:
+                    weight = weight3 if known == 3 else weight5 if known == 5 else weight7
+                    a0, a1, a2, a3 = _add_taps(
+                        a0, a1, a2, a3, origin, weight + row * (known * known * channels), image, top,
+                        left, fits, c, from_height, from_width, dilation, channels, known, together,
+                        stride, back, relu, run,
+                    )  # fmt: skip
     plane = tl.full((), channels * height * width, tl.int64) * images
     for index in tl.static_range(run):
-        total = a0
-        if index == 1:
-            total = a1
-        if index == 2:
-            total = a2
-        if index == 3:
-            total = a3
+        total = a0 if index == 0 else a1 if index == 1 else a2 if index == 2 else a3
         y = top + index * dilation
         place = (((image * height + y) * width + left) * channels)[:, None] + c
         there = (fits & (y < height))[:, None]

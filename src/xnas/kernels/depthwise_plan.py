@@ -112,7 +112,7 @@ def plain_depthwise(x: Tensor, weights: Sequence[Tensor], plan: Plan, stride: in
         out[kind.slots] = _slots(found, len(kind.slots)).to(out.dtype)
 
 
-def plain_input_gradient(
+def plain_depthwise_input_gradient(
     gradient: Tensor, weights: Sequence[Tensor], plan: Plan, x: Tensor, stride: int, into: Tensor
 ) -> None:
     """The twin of `depthwise_input_gradient`."""
@@ -128,7 +128,7 @@ def plain_input_gradient(
             into[group] += torch.where(x[source] > 0, flow, 0.0)
 
 
-def plain_weight_gradients(
+def plain_depthwise_weight_gradient(
     x: Tensor, gradient: Tensor, plan: Plan, stride: int, out: Sequence[Tensor]
 ) -> None:
     """The twin of `depthwise_weight_gradient`.

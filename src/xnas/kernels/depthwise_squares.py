@@ -12,16 +12,16 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from xnas.kernels.blocks import lane_width, parts
 from xnas.kernels.depthwise_plan import Plan
 from xnas.kernels.depthwise_taps import (
     BLOCK,
     channels_together,
     compiled_sides,
     first_tap,
-    lane_width,
     of_every_side,
 )
-from xnas.kernels.language import inside, kernel, parts, tl
+from xnas.kernels.language import inside, kernel, tl
 
 
 def launch_squares(
@@ -48,7 +48,7 @@ def launch_squares(
         channels=channels,
         vector=vector,
         together=channels_together(weights),
-        **compiled_sides(plan),
+        sides=compiled_sides(plan),
         block=block,
     )
 
@@ -71,9 +71,7 @@ def _spread(
     channels: tl.constexpr,
     vector: tl.constexpr,
     together: tl.constexpr,
-    three: tl.constexpr,
-    five: tl.constexpr,
-    seven: tl.constexpr,
+    sides: tl.constexpr,
     block: tl.constexpr,
 ):
     """Add up the convolutions of a group on their way back; a program writes squares."""
@@ -94,33 +92,17 @@ def _spread(
         origin = gradient + tl.load(members + 4 * number) * plane
         side = tl.load(members + 4 * number + 1)
         place = tl.load(members + 4 * number + 2)
-        if three:  # noqa: SIM102 - or it would be compiled; so below
-            if side == 3:
-                a0, a1, a2, a3 = _add_slot(
-                    a0, a1, a2, a3, origin, weight3 + place * (9 * channels), image, row, column, fits,
-                    c, rows, columns, dilation, channels, 3, together,
-                )  # fmt: skip
-        if five:  # noqa: SIM102
-            if side == 5:
-                a0, a1, a2, a3 = _add_slot(
-                    a0, a1, a2, a3, origin, weight5 + place * (25 * channels), image, row, column, fits,
-                    c, rows, columns, dilation, channels, 5, together,
-                )  # fmt: skip
-        if seven:  # noqa: SIM102
-            if side == 7:
-                a0, a1, a2, a3 = _add_slot(
-                    a0, a1, a2, a3, origin, weight7 + place * (49 * channels), image, row, column, fits,
-                    c, rows, columns, dilation, channels, 7, together,
-                )  # fmt: skip
+        for known in tl.static_range(3, 8, 2):
+            if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+                if side == known:
+                    weight = weight3 if known == 3 else weight5 if known == 5 else weight7
+                    a0, a1, a2, a3 = _add_slot(
+                        a0, a1, a2, a3, origin, weight + place * (known * known * channels), image, row,
+                        column, fits, c, rows, columns, dilation, channels, known, together,
+                    )  # fmt: skip
     plane = tl.full((), channels * height * width, tl.int64) * images
     for index in tl.static_range(4):
-        total = a0
-        if index == 1:
-            total = a1
-        if index == 2:
-            total = a2
-        if index == 3:
-            total = a3
+        total = a0 if index == 0 else a1 if index == 1 else a2 if index == 2 else a3
         y, z = 2 * row + index // 2, 2 * column + index % 2
         place = (((image * height + y) * width + z) * channels)[:, None] + c
         there = (fits & (y < height) & (z < width))[:, None]

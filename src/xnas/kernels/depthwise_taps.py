@@ -6,17 +6,13 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from xnas.kernels.blocks import parts
 from xnas.kernels.depthwise_plan import Plan
-from xnas.kernels.language import inside, parts, tl
+from xnas.kernels.language import inside, tl
 
 RUN = 4  # pixels a lane computes together
 BLOCK = 1024  # lanes x channels of a program
 SIDES = (3, 5, 7)
-
-
-def lane_width(channels: int) -> int:
-    """Channels of a lane: as many as a load takes, and their number divides."""
-    return next(width for width in (8, 4, 2, 1) if channels % width == 0)
 
 
 def runs_of(height: int, stride: int, dilations: Sequence[int]) -> tuple[int, int]:
@@ -31,13 +27,10 @@ def channels_together(weights: Sequence[Tensor]) -> bool:
     return all(weight.is_contiguous() for weight in weights)
 
 
-def compiled_sides(plan: Plan) -> dict[str, bool]:
-    """For which sides to compile a kernel: those that occur, and may occur."""
-    return {
-        "three": plan.shrinks or 3 in plan.sides,
-        "five": plan.shrinks or 5 in plan.sides,
-        "seven": 7 in plan.sides,
-    }
+def compiled_sides(plan: Plan) -> int:
+    """For which sides to compile a kernel, those that occur and may occur: bit 3 is that of side 3."""
+    sides = {*plan.sides, 3, 5} if plan.shrinks else plan.sides
+    return sum(1 << side for side in sides)
 
 
 def require_sides(plan: Plan) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from xnas.kernels.depthwise_plan import Plan, plain_weight_gradients
+from xnas.kernels.blocks import channel_block, parts
+from xnas.kernels.depthwise_plan import Plan, plain_depthwise_weight_gradient
 from xnas.kernels.depthwise_taps import (
     BLOCK,
     begins,
@@ -20,7 +21,7 @@ from xnas.kernels.depthwise_taps import (
     require_sides,
     runs_of,
 )
-from xnas.kernels.language import channel_block, compiles_for, inside, kernel, parts, tl
+from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.sums import add_up
 
 PROGRAMS = 2048  # many for each multiprocessor: those of large convolutions take longer
@@ -39,7 +40,7 @@ def depthwise_weight_gradient(
     if plan.rows and compiles_for(x):
         _launch_weight_gradient(x, gradient, plan, like, together, stride, relu=relu)
     elif plan.rows:
-        plain_weight_gradients(x.relu() if relu else x, gradient, plan, stride, found)
+        plain_depthwise_weight_gradient(x.relu() if relu else x, gradient, plan, stride, found)
     return found
 
 
@@ -55,7 +56,7 @@ def _launch_weight_gradient(
 ) -> None:
     """Partial sums over shares of the pixels, added up in a fixed order."""
     slots, batch, height, width, channels = gradient.shape
-    block_c = channel_block(channels)
+    block_c = channel_block(channels, least=16)
     block_m = BLOCK // block_c
     blocks = parts(channels, block_c)
     run, runs = runs_of(height, stride, plan.dilations)
@@ -88,7 +89,7 @@ def _launch_weight_gradient(
         together=channels_together(like),
         stride=stride,
         relu=relu,
-        **compiled_sides(plan),
+        sides=compiled_sides(plan),
         run=run,
         block_m=block_m,
         block_c=block_c,
@@ -116,9 +117,7 @@ def _weight_gradient(
     together: tl.constexpr,
     stride: tl.constexpr,
     relu: tl.constexpr,
-    three: tl.constexpr,
-    five: tl.constexpr,
-    seven: tl.constexpr,
+    sides: tl.constexpr,
     run: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
@@ -133,17 +132,17 @@ def _weight_gradient(
     x += tl.load(table + 4 * slot) * plane * from_height * from_width
     gradient += slot * plane * height * width
     partial += split.to(tl.int64) * size
-    if dilation == 1:
+    if dilation == 1:  # not a loop over both, which takes more registers and instructions
         _add_up_taps(
             x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, together, stride, relu, three, five,
-            seven, run, block_m, block_c, 1,
+            from_height, from_width, height, width, c, channels, together, stride, relu, sides, run,
+            block_m, block_c, 1,
         )  # fmt: skip
     else:
         _add_up_taps(
             x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, together, stride, relu, three, five,
-            seven, run, block_m, block_c, 2,
+            from_height, from_width, height, width, c, channels, together, stride, relu, sides, run,
+            block_m, block_c, 2,
         )  # fmt: skip
 
 
@@ -169,39 +168,26 @@ def _add_up_taps(
     together: tl.constexpr,
     stride: tl.constexpr,
     relu: tl.constexpr,
-    three: tl.constexpr,
-    five: tl.constexpr,
-    seven: tl.constexpr,
+    sides: tl.constexpr,
     run: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
     dilation: tl.constexpr,
 ):
-    if three:  # noqa: SIM102 - or it would be compiled; so below
-        if side == 3:
-            _add_column(
-                x, gradient, partial + number * 9, column, split, share, images, from_height,
-                from_width, height, width, dilation, c, channels, 3, together, stride, relu, run,
-                block_m, block_c,
-            )  # fmt: skip
-    if five:  # noqa: SIM102
-        if side == 5:
-            _add_column(
-                x, gradient, partial + begin5 + number * 25, column, split, share, images, from_height,
-                from_width, height, width, dilation, c, channels, 5, together, stride, relu, run,
-                block_m, block_c,
-            )  # fmt: skip
-    if seven:  # noqa: SIM102
-        if side == 7:
-            _add_column(
-                x, gradient, partial + begin7 + number * 49, column, split, share, images, from_height,
-                from_width, height, width, dilation, c, channels, 7, together, stride, relu, run,
-                block_m, block_c,
-            )  # fmt: skip
+    """Add up a column of taps by what was compiled for the side of its convolution."""
+    for known in tl.static_range(3, 8, 2):
+        if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+            if side == known:
+                begin = 0 if known == 3 else begin5 if known == 5 else begin7
+                _add_up_column(
+                    x, gradient, partial + begin + number * (known * known), column, split, share,
+                    images, from_height, from_width, height, width, dilation, c, channels, known,
+                    together, stride, relu, run, block_m, block_c,
+                )  # fmt: skip
 
 
 @inside
-def _add_column(
+def _add_up_column(
     x,
     gradient,
     partial,
@@ -224,6 +210,7 @@ def _add_column(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
+    """Add up one column of a convolution's taps over a share of the runs, if there is such a column."""
     known = c < tl.where(column < side, channels, 0)
     apart: tl.constexpr = dilation if run > 1 else 1
     of_column: tl.constexpr = (height + run * apart - 1) // (run * apart) * apart
@@ -257,13 +244,7 @@ def _add_column(
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
-                flow = g0
-                if index == 1:
-                    flow = g1
-                if index == 2:
-                    flow = g2
-                if index == 3:
-                    flow = g3
+                flow = g0 if index == 0 else g1 if index == 1 else g2 if index == 2 else g3
                 if step - index == 0:
                     a0 += flow * value
                 if step - index == 1:
@@ -279,19 +260,9 @@ def _add_column(
                 if step - index == 6 and side > 5:
                     a6 += flow * value
     for row in tl.static_range(side):
-        found = a0
-        if row == 1:
-            found = a1
-        if row == 2:
-            found = a2
-        if row == 3:
-            found = a3
-        if row == 4:
-            found = a4
-        if row == 5:
-            found = a5
-        if row == 6:
-            found = a6
+        found = a0 if row == 0 else a1 if row == 1 else a2 if row == 2 else a3
+        if row > 3:
+            found = a4 if row == 4 else a5 if row == 5 else a6
         tap = row * side + column
         place = tap + c * (side * side)
         if together:

@@ -22,12 +22,9 @@ except ImportError:  # a build of torch without it
     triton = tl = None
 
 __all__ = [
-    "channel_block",
     "compiles_for",
     "inside",
     "kernel",
-    "parts",
-    "power_of_two",
     "rehearsal",
     "tl",
 ]
@@ -97,25 +94,6 @@ def rehearsal() -> Iterator[None]:
 def compiles_for(x: Tensor) -> bool:
     """Whether kernels, not their twins, compute with this tensor."""
     return triton is not None and x.is_cuda
-
-
-def parts(whole: int, part: int) -> int:
-    """How many parts cover the whole."""
-    return -(-whole // part)
-
-
-def power_of_two(least: int) -> int:
-    """The next power of two, at which blocks have to end."""
-    return 1 << max(0, least - 1).bit_length()
-
-
-def channel_block(channels: int) -> int:
-    """Channels of a block, a power of two up to 64: the largest that leaves the fewest lanes idle.
-
-    Blocks have 16 at least, 32 bytes of bfloat16, if there are so many: memory gives no less at once.
-    """
-    blocks = (64, 32, 16) if channels > 8 else (power_of_two(channels),)
-    return min(blocks, key=lambda block: parts(channels, block) * block)
 
 
 def _kind(argument: Any) -> object:  # noqa: ANN401

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, kernel, parts, power_of_two, tl
+from xnas.kernels.blocks import channel_block, parts
+from xnas.kernels.language import compiles_for, kernel, tl
 
 EPSILON = 1e-5  # batch norm's
 MOMENTUM = 0.1
@@ -61,7 +62,7 @@ def plain_moments(x: Tensor, into: Moments) -> None:
 def launch_moments(x: Tensor, into: Moments) -> None:
     """The kernels of `gather_moments`."""
     slots, pixels, channels = x.shape
-    block_c = min(64, power_of_two(channels))
+    block_c = channel_block(channels, least=64)
     block_m = BLOCK // block_c
     blocks = parts(pixels, block_m)
     partial = x.new_empty(slots, blocks, 2, channels, dtype=torch.float32)

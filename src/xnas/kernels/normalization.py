@@ -11,16 +11,14 @@ all of its steps: pixels times channels are dealt out without a gap, whatever th
 
 from __future__ import annotations
 
-from math import gcd
-
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import channel_block, compiles_for, inside, kernel, parts, power_of_two, tl
+from xnas.kernels.blocks import channel_block, from_the_beginning, lane_width, parts, power_of_two
+from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.moments import Moments
 from xnas.kernels.sums import add_up
 
-LANE = 8  # channels of a thread: 16 bytes of bfloat16
 ROWS = 128  # lanes of a step
 STEPS = 4
 SUMS_BLOCK = 1024  # numbers a program reads at a time
@@ -109,7 +107,7 @@ def normalization_sums(
         return out
     if not compiles_for(x):
         return out.copy_(plain_normalization_sums(gradient, x, moments, factors))
-    block_c = channel_block(channels)
+    block_c = channel_block(channels, least=16)
     block_m = SUMS_BLOCK // block_c
     blocks = parts(pixels, STEPS * block_m)
     partial = x.new_empty(blocks, *out.shape, dtype=torch.float32)
@@ -221,13 +219,10 @@ def _area(pixels: int, factors: Tensor | None) -> int:
 
 
 def _dealt(x: Tensor) -> tuple[Tensor, int, int, int]:
-    """The memory of `x` from its beginning, channels of a lane; in lanes, where `x` begins and a slot.
-
-    Counted in lanes, a kernel knows how places are aligned, which it would not of an address.
-    """
+    """The memory of `x` from its beginning, channels of a lane; in lanes, where `x` and a slot begin."""
     first, apart = int(x.storage_offset()), x.stride(0)
-    lane = gcd(LANE, x.shape[2], first, apart, x.stride(1))
-    return x.as_strided(x.shape, x.stride(), 0), lane, first // lane, apart // lane
+    lane = lane_width(x.shape[2], first, apart, x.stride(1))
+    return from_the_beginning(x), lane, first // lane, apart // lane
 
 
 def _rows(groups: int) -> tuple[int, int]:

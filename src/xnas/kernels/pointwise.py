@@ -10,13 +10,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, inside, kernel, parts, power_of_two, tl
+from xnas.kernels.blocks import parts, power_of_two
+from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.moments import Moments, combine_moments, plain_moments
-from xnas.kernels.sums import add_up
 
 PROGRAMS = 396  # three for each multiprocessor of an H200
-WEIGHT_BLOCK = 8192  # numbers a weight gradient reads at a time
-SHARES = 264  # of a weight gradient at most: they have to be added up
 
 
 def pointwise(
@@ -56,55 +54,6 @@ def pointwise_with_moments(
 def plain_pointwise(x: Tensor, weight: Tensor) -> Tensor:
     """The twin of `pointwise`."""
     return torch.bmm(x, weight.to(x.dtype))
-
-
-def pointwise_weight_gradient(
-    x: Tensor, gradient: Tensor, *, relu: bool = False, like: Tensor | None = None
-) -> Tensor:
-    """Gradient (slots, channels in, channels out) of the weights, in float32 at least.
-
-    It has the strides of `like`, if that is given. Pixels are summed share by share, and the shares in
-    a fixed order.
-    """
-    slots, pixels, channels = x.shape
-    outputs = gradient.shape[2]
-    wide = torch.promote_types(x.dtype, torch.float32)
-    shape = (slots, channels, outputs)
-    if like is None:
-        out = x.new_empty(shape, dtype=wide)
-    else:
-        out = torch.empty_strided(shape, like.stride(), dtype=wide, device=x.device)
-    if not slots or not compiles_for(x):
-        return out.copy_(plain_weight_gradient(x.relu() if relu else x, gradient))
-    block_k, block_n = (max(16, min(64, power_of_two(n))) for n in (channels, outputs))
-    tiles = parts(channels, block_k) * parts(outputs, block_n)
-    block_m = WEIGHT_BLOCK // power_of_two(block_k + block_n)
-    shares = min(SHARES, parts(pixels, 2 * block_m), max(1, PROGRAMS // (slots * tiles)))
-    share = parts(parts(pixels, shares), block_m) * block_m
-    shares = parts(pixels, share)
-    partial = x.new_empty(shares, out.numel(), dtype=torch.float32)
-    _weight_gradient[(shares, slots, tiles)](
-        x,
-        gradient,
-        partial,
-        pixels,
-        share,
-        out.numel(),
-        *out.stride(),
-        channels=channels,
-        outputs=outputs,
-        block_m=block_m,
-        block_k=block_k,
-        block_n=block_n,
-        relu=relu,
-    )
-    add_up(partial, out)
-    return out
-
-
-def plain_weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
-    """The twin of `pointwise_weight_gradient`."""
-    return torch.bmm(x.transpose(1, 2), gradient)
 
 
 def launch_pointwise(
@@ -264,6 +213,7 @@ def _product(
 
 @inside
 def _images(x, row, k, known, channels: tl.constexpr, relu: tl.constexpr):
+    """Some channels of a block of pixels, or their ReLU."""
     value = tl.load(
         x + row[:, None] * channels + k[None, :],
         mask=known[:, None] & (k < channels)[None, :],
@@ -284,6 +234,7 @@ def _weights(
     transposed: tl.constexpr,
     dtype: tl.constexpr,
 ):
+    """The weights that lead from some channels to others, in the type of the images."""
     place = n[None, :] * channels + k[:, None] if transposed else k[:, None] * outputs + n[None, :]
     known = (k < channels)[:, None] & (n < outputs)[None, :]
     return tl.load(weight + place, mask=known, other=0.0).to(dtype)
@@ -352,56 +303,3 @@ def _store_moments(
         squares = apart * apart
     tl.store(place + n, middle, mask=n < outputs)
     tl.store(place + outputs + n, tl.sum(squares, 0), mask=n < outputs)
-
-
-@kernel(numbers=["pixels", "share", "size", "stride_slot", "stride_in", "stride_out"])
-def _weight_gradient(
-    x,
-    gradient,
-    partial,
-    pixels,
-    share,
-    size,
-    stride_slot,
-    stride_in,
-    stride_out,
-    channels: tl.constexpr,
-    outputs: tl.constexpr,
-    block_m: tl.constexpr,
-    block_k: tl.constexpr,
-    block_n: tl.constexpr,
-    relu: tl.constexpr,
-):
-    split, slot, tile = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    columns = (outputs + block_n - 1) // block_n
-    k = tile // columns * block_k + tl.arange(0, block_k)
-    n = tile % columns * block_n + tl.arange(0, block_n)
-    row = tl.arange(0, block_m)
-    begin = slot.to(tl.int64) * pixels + split * share
-    x += begin * channels
-    gradient += begin * outputs
-    left = tl.minimum(share, pixels - split * share)
-    total = tl.zeros((block_k, block_n), tl.float32)
-    for start in range(0, left, block_m):
-        known = start + row < left
-        value = tl.load(
-            x + row[None, :] * channels + k[:, None],
-            mask=known[None, :] & (k < channels)[:, None],
-            other=0.0,
-        )
-        if relu:
-            value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
-        flow = tl.load(
-            gradient + row[:, None] * outputs + n[None, :],
-            mask=known[:, None] & (n < outputs)[None, :],
-            other=0.0,
-        )
-        total = tl.dot(value, flow, total, input_precision="ieee")
-        x += block_m * channels
-        gradient += block_m * outputs
-    place = split.to(tl.int64) * size + slot * stride_slot
-    tl.store(
-        partial + place + k[:, None] * stride_in + n[None, :] * stride_out,
-        total,
-        mask=(k < channels)[:, None] & (n < outputs)[None, :],
-    )

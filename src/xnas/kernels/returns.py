@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
+from xnas.kernels.blocks import parts
 from xnas.kernels.departures import BLOCK, Advice, Routes, blocks_of, normalized, present, share_of
-from xnas.kernels.language import compiles_for, kernel, parts, tl
+from xnas.kernels.language import compiles_for, kernel, tl
 
 
 def raw_gradient(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from xnas.kernels.blocks import parts
 from xnas.kernels.departures import (
     BLOCK,
     Advice,
@@ -22,10 +23,10 @@ from xnas.kernels.departures import (
     present,
     turns_of,
 )
-from xnas.kernels.language import compiles_for, kernel, parts, tl
+from xnas.kernels.language import compiles_for, kernel, tl
 
 
-def inner_products(
+def departure_products(
     gradients: Tensor,
     state: Tensor,
     advice: Advice | None,
@@ -41,7 +42,7 @@ def inner_products(
     (weights), if given, get Σ G · f of every expert f.
     """
     if not compiles_for(state):
-        plain_inner_products(gradients, state, advice, routes, rewards=rewards, products=products)
+        plain_departure_products(gradients, state, advice, routes, rewards=rewards, products=products)
         return
     raw, moments = or_anything(advice, state)
     nodes, _, height, width, channels = gradients.shape
@@ -53,7 +54,7 @@ def inner_products(
     blocks = parts(pixels, turns * block_m)
     rows = routes.slots + (1 if rewards is None else 3) * nodes
     partial = products.new_empty(blocks, rows, channels, dtype=torch.float32)
-    _inner_products[(blocks, nodes, columns)](
+    _departure_products[(blocks, nodes, columns)](
         gradients,
         state,
         raw,
@@ -89,7 +90,7 @@ def inner_products(
     )
 
 
-def plain_inner_products(
+def plain_departure_products(
     gradients: Tensor,
     state: Tensor,
     advice: Advice | None,
@@ -98,7 +99,7 @@ def plain_inner_products(
     rewards: Tensor | None,
     products: Tensor,
 ) -> None:
-    """The twin of `inner_products`."""
+    """The twin of `departure_products`."""
     flows, x = gradients.to(products.dtype), state.to(products.dtype)
     products[routes.slots :] = flows.flatten(1, -2).sum(1)
     if advice is not None:
@@ -118,7 +119,7 @@ def plain_inner_products(
     numbers=["pixels", "height", "width", "turns", "slots", "pooled", "rows"],
     tables=["places"],
 )
-def _inner_products(
+def _departure_products(
     gradients,
     state,
     raw,

@@ -7,18 +7,17 @@ from the cell's output are some channels of wider rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, kernel, parts, tl
+from xnas.kernels.blocks import from_the_beginning, lane_width, parts
+from xnas.kernels.language import compiles_for, kernel, tl
 
 T = TypeVar("T")
 
 AT_ONCE = 4  # tensors
-LANE = 8  # channels of a thread: 16 bytes of bfloat16
 ROWS = 512  # lanes of a program
 
 
@@ -28,7 +27,7 @@ def join(states: Sequence[Tensor]) -> Tensor:
         return plain_join(states)
     pixels, channels = states[0].shape
     out = states[0].new_empty(pixels, len(states) * channels)
-    lane = gcd(LANE, channels)
+    lane = lane_width(channels)
     for start in range(0, len(states), AT_ONCE):
         some = states[start : start + AT_ONCE]
         _join[(parts(pixels * (channels // lane), ROWS), len(some))](
@@ -73,12 +72,10 @@ def _launch_total(gradients: Sequence[Tensor]) -> Tensor:
     pixels, channels = gradients[0].shape
     out = gradients[0].new_empty(pixels, channels)
     offsets, rows = [int(g.storage_offset()) for g in gradients], [g.stride(0) for g in gradients]
-    lane = gcd(LANE, channels, *offsets, *rows)
-    # From the beginning of their memory, in lanes: so a kernel knows how the places are aligned.
-    whole = [gradient.as_strided(gradient.shape, gradient.stride(), 0) for gradient in gradients]
+    lane = lane_width(channels, *offsets, *rows)
     names = "row_a", "row_b", "row_c", "row_d"
     _total[(parts(pixels * (channels // lane), ROWS),)](
-        *_filled(whole),
+        *_filled([from_the_beginning(gradient) for gradient in gradients]),
         *_filled([offset // lane for offset in offsets]),
         out,
         pixels,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from xnas.kernels.language import compiles_for, kernel, parts, tl
+from xnas.kernels.blocks import parts
+from xnas.kernels.language import compiles_for, kernel, tl
 
 FEW, MANY = (32, 64), (512, 8)  # rows and columns of a program at a time, for up to 128 rows and more
 

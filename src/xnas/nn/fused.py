@@ -1,11 +1,12 @@
-"""Separable convolutions, pools and cells of a training on kernels, with gradients of their own.
+"""Convolutions with batch norm of a training, on kernels, with gradients of their own.
 
 A separable convolution is stages of ReLU, depthwise convolution, 1x1 convolution and batch norm. All of
-them are one function of autograd here: images stay (1, batch, height, width, channels), which is what
-channels-last tensors are in memory; statistics are gathered while the 1x1 convolution computes; the ReLU
-of the second stage is part of the batch norm before it. Drop path and the sum at a node are part of the
-last batch norm. What backward needs is kept, not computed again: a training has memory to spare. Sums
-are made in float32 at least, whatever the images are.
+them are one function of autograd here, and so are projections and factorised reductions: images stay
+(1, batch, height, width, channels), which is what channels-last tensors are in memory; statistics are
+gathered while the 1x1 convolution computes; the ReLU of the second stage is part of the batch norm
+before it. Drop path and the sum at a node are part of the last batch norm. What backward needs is kept,
+not computed again: a training has memory to spare. Sums are made in float32 at least, whatever the
+images are. `fused_states` has what is no convolution.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from xnas.kernels.blocks import parts
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
 from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
-from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
-from xnas.kernels.pools import average_pool, average_pool_gradient, max_pool, max_pool_gradient
-from xnas.kernels.states import join, total
+from xnas.kernels.pointwise import pointwise, pointwise_with_moments
+from xnas.kernels.pointwise_weights import pointwise_weight_gradient
+from xnas.nn.fused_states import images_of, pixels_of, slot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,13 @@ def stages_of(layers: Sequence[nn.Module]) -> list[Stage] | None:
         assert isinstance(norm, nn.BatchNorm2d)  # noqa: S101
         if not norm.affine or not known_norm(norm):
             return None
-        assert norm.running_mean is not None  # noqa: S101 - known
-        assert norm.running_var is not None  # noqa: S101
         found.append(
             Stage(
                 kernel=depth.kernel_size[0],
                 stride=depth.stride[0],
                 dilation=depth.dilation[0],
                 parameters=(depth.weight, point.get_parameter("weight"), norm.weight, norm.bias),
-                running=(norm.running_mean, norm.running_var),
+                running=_running(norm),
                 batches=norm.get_buffer("num_batches_tracked"),
             )
         )
@@ -99,24 +99,6 @@ def _settled_type(x: Tensor) -> Iterator[Tensor]:
         yield x
 
 
-def pool(x: Tensor, stride: int, *, largest: bool) -> Tensor:
-    """3x3 pool: the largest, or the mean without the padding."""
-    out: Tensor = _Pool.apply(x, stride, largest)
-    return out
-
-
-def shared(x: Tensor, users: int) -> tuple[Tensor, ...]:
-    """The same images for each user, whose gradients are added up in one pass."""
-    several: tuple[Tensor, ...] = _Shared.apply(x, users)
-    return several
-
-
-def joined(states: Sequence[Tensor]) -> Tensor:
-    """Images with the channels of all states."""
-    out: Tensor = _Joined.apply(*states)
-    return out
-
-
 class _Separable(torch.autograd.Function):
     KEPT = 8  # tensors a stage
     BEFORE = 4  # inputs before the parameters
@@ -130,7 +112,7 @@ class _Separable(torch.autograd.Function):
         stages: list[Stage],
         *_parameters: Tensor,
     ) -> Tensor:
-        images = _slot(x)
+        images = slot_of(x)
         kept = []
         for stage in stages:
             plan, relu = _plan(stage.kernel, stage.dilation, x.device), stage is stages[0]
@@ -144,19 +126,19 @@ class _Separable(torch.autograd.Function):
             kept += [images, taps, deep, product, moments.mean, moments.scale, point, scale]
             end: dict[str, Any] = {"relu": True}
             if stage is stages[-1]:
-                there = None if plus is None else _slot(plus).flatten(1, 3)
+                there = None if plus is None else slot_of(plus).flatten(1, 3)
                 end = {"relu": False, "factors": factors, "plus": there}
             out = normalize(product, moments, scale[None], shift[None], **end)
             images = out.view(*deep.shape[:4], -1)
         ctx.stages = [(stage.kernel, stage.stride, stage.dilation) for stage in stages]
         ctx.save_for_backward(*kept, factors)
-        return _images(images)
+        return images_of(images)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         (*kept, factors), needed = ctx.saved_tensors, ctx.needs_input_grad
-        flow: Tensor | None = _pixels(gradient)
+        flow: Tensor | None = pixels_of(gradient)
         found: list[Tensor | None] = [None] * (len(needed) - _Separable.BEFORE)
         for index in reversed(range(len(ctx.stages))):
             if flow is None:
@@ -169,38 +151,35 @@ class _Separable(torch.autograd.Function):
             place = _Separable.BEFORE + 4 * index  # of the stage's parameters among the inputs
             before = needed[0] or any(needed[_Separable.BEFORE : place])
             depth_needed, point_needed = needed[place : place + 2]
-            parts: list[Tensor | None] = [None, None]
+            convolved: list[Tensor | None] = [None, None]
             moments, flat, flow = Moments(mean, factor), flow, None
             sums = normalization_sums(flat, product, moments, factors=factors)
             if before or depth_needed or point_needed:
                 flat = normalization_gradient(flat, product, moments, sums, scale[None], factors=factors)
             factors = None  # they belong to the last stage
             if point_needed:
-                parts[1] = _point_gradient(deep.flatten(1, 3), flat, point)
+                convolved[1] = _point_gradient(deep.flatten(1, 3), flat, point)
             if before or depth_needed:
                 deep_flow = pointwise(flat, point.flatten(1)[None]).view_as(deep)
             if depth_needed:
                 (taps_gradient,) = depthwise_weight_gradient(
                     images, deep_flow, plan, like=[taps], stride=stride, relu=index == 0
                 )
-                parts[0] = taps_gradient[0].t().reshape(-1, 1, kernel, kernel)
+                convolved[0] = taps_gradient[0].t().reshape(-1, 1, kernel, kernel)
             if before:
                 into = torch.empty_like(images)
                 depthwise_input_gradient(deep_flow, [taps], plan, images, stride=stride, into=into)
                 flow = into.flatten(1, 3)
-            found[4 * index : 4 * index + 4] = [*parts, sums[0, 1], sums[0, 0]]
-        of_x = None if flow is None else _images(flow.view(kept[0].shape))
+            found[4 * index : 4 * index + 4] = [*convolved, sums[0, 1], sums[0, 0]]
+        of_x = None if flow is None else images_of(flow.view(kept[0].shape))
         return of_x, gradient if needed[1] else None, None, None, *found
 
 
 def projection(x: Tensor, point: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
     """ReLU, 1x1 convolution, batch norm, in training."""
-    assert norm.running_mean is not None  # noqa: S101 - for the type checker
-    assert norm.running_var is not None  # noqa: S101
     norm.get_buffer("num_batches_tracked").add_(1)
-    running = norm.running_mean, norm.running_var
     with _settled_type(x) as images:
-        out: Tensor = _Projection.apply(images, running, point.weight, norm.weight, norm.bias)
+        out: Tensor = _Projection.apply(images, _running(norm), point.weight, norm.weight, norm.bias)
     return out
 
 
@@ -214,7 +193,7 @@ class _Projection(torch.autograd.Function):
         scale: Tensor | None,
         shift: Tensor | None,
     ) -> Tensor:
-        images = _slot(x)
+        images = slot_of(x)
         flat = images.flatten(1, 3)
         moments = _moments(images, len(point), running)
         product = flat.new_empty(1, flat.shape[1], len(point))
@@ -223,14 +202,14 @@ class _Projection(torch.autograd.Function):
         affine = (None, None) if scale is None or shift is None else (scale[None], shift[None])
         out = normalize(product, moments, *affine, relu=False)
         ctx.save_for_backward(images, product, moments.mean, moments.scale, point, scale)
-        return _images(out.view(*images.shape[:4], -1))
+        return images_of(out.view(*images.shape[:4], -1))
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         images, product, mean, factor, point, scale = ctx.saved_tensors
         moments, flat = Moments(mean, factor), images.flatten(1, 3)
-        flow = _pixels(gradient)
+        flow = pixels_of(gradient)
         sums = normalization_sums(flow, product, moments)
         flow = normalization_gradient(
             flow, product, moments, sums, None if scale is None else scale[None]
@@ -239,7 +218,7 @@ class _Projection(torch.autograd.Function):
         if ctx.needs_input_grad[2]:
             of_point = _point_gradient(flat, flow, point, relu=True)
         if ctx.needs_input_grad[0]:
-            into = _images(pointwise(flow, point.flatten(1)[None], gate=flat).view(images.shape))
+            into = images_of(pointwise(flow, point.flatten(1)[None], gate=flat).view(images.shape))
         if scale is None:
             return into, None, of_point, None, None
         return into, None, of_point, sums[0, 1], sums[0, 0]
@@ -247,12 +226,10 @@ class _Projection(torch.autograd.Function):
 
 def reduction(x: Tensor, even: nn.Conv2d, odd: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
     """ReLU, a 1x1 convolution of the even pixels beside one of the odd ones, batch norm, in training."""
-    assert norm.running_mean is not None  # noqa: S101 - for the type checker
-    assert norm.running_var is not None  # noqa: S101
     norm.get_buffer("num_batches_tracked").add_(1)
-    running = norm.running_mean, norm.running_var
+    learned = even.weight, odd.weight, norm.weight, norm.bias
     with _settled_type(x) as images:
-        out: Tensor = _Reduction.apply(images, running, even.weight, odd.weight, norm.weight, norm.bias)
+        out: Tensor = _Reduction.apply(images, _running(norm), *learned)
     return out
 
 
@@ -271,7 +248,7 @@ class _Reduction(torch.autograd.Function):
     ) -> Tensor:
         images = x.permute(0, 2, 3, 1)
         batch, height, width, channels = images.shape
-        halved = -(-height // 2), -(-width // 2)
+        halved = parts(height, 2), parts(width, 2)
         pixels = images.new_empty(2, batch, *halved, channels)
         if height % 2 or width % 2:
             pixels[1].zero_()  # beyond the edge
@@ -293,7 +270,7 @@ class _Reduction(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         flat, product, mean, factor, point, scale = ctx.saved_tensors
         moments, needed = Moments(mean, factor), ctx.needs_input_grad
-        flow = _side_by_side(_pixels(gradient)[0])
+        flow = _side_by_side(pixels_of(gradient)[0])
         sums = normalization_sums(flow, product, moments)
         flow = normalization_gradient(flow, product, moments, sums, scale)
         into = None
@@ -334,65 +311,15 @@ def _point_gradient(x: Tensor, flow: Tensor, point: Tensor, *, relu: bool = Fals
     return pointwise_weight_gradient(x, flow, relu=relu, like=like)[0].t().view(point.shape)
 
 
-class _Pool(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, stride: int, largest: bool) -> Tensor:  # noqa: ANN401, FBT001
-        images = _slot(x)
-        _, batch, height, width, channels = images.shape
-        out = images.new_empty(1, batch, -(-height // stride), -(-width // stride), channels)
-        if largest:
-            ctx.save_for_backward(max_pool(images, stride=stride, out=out))
-        else:
-            average_pool(images, stride=stride, out=out)
-        ctx.stride, ctx.shape = stride, images.shape
-        return _images(out)
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
-        into = gradient.new_zeros(ctx.shape)
-        if ctx.saved_tensors:
-            (taken,) = ctx.saved_tensors
-            max_pool_gradient(_slot(gradient), taken, stride=ctx.stride, into=into)
-        else:
-            average_pool_gradient(_slot(gradient), stride=ctx.stride, into=into)
-        return _images(into), None, None
-
-
-class _Shared(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, users: int) -> tuple[Tensor, ...]:  # noqa: ANN401
-        ctx.set_materialize_grads(False)
-        return tuple(x.view_as(x) for _ in range(users))
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:  # noqa: ANN401, ARG004
-        known = [gradient for gradient in gradients if gradient is not None]
-        if not known:
-            return None, None
-        batch, _, height, width = known[0].shape
-        found = total([_pixels(gradient)[0] for gradient in known])
-        return _images(found.view(1, batch, height, width, -1)), None
-
-
-class _Joined(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *states: Tensor) -> Tensor:  # noqa: ANN401
-        images = [_slot(state) for state in states]
-        ctx.count = len(images)
-        return _images(join([one.flatten(0, 3) for one in images]).view(*images[0].shape[:4], -1))
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:  # noqa: ANN401
-        return gradient.chunk(ctx.count, 1)
-
-
 @cache
 def _plan(kernel: int, dilation: int, device: torch.device) -> Plan:
     """One convolution of one input."""
     return plan_of([(0, kernel, dilation)], inputs=1, device=device, alone=True)
+
+
+def _running(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
+    """Mean and variance of a known norm."""
+    return norm.get_buffer("running_mean"), norm.get_buffer("running_var")
 
 
 def _moments(
@@ -402,19 +329,3 @@ def _moments(
     wide = torch.promote_types(images.dtype, torch.float32)
     mean, scale = (images.new_empty(slots, channels // slots, dtype=wide) for _ in range(2))
     return Moments(mean, scale, *(numbers.view(slots, -1) for numbers in running))
-
-
-def _slot(x: Tensor) -> Tensor:
-    """From (batch, channels, height, width); a view of channels-last images."""
-    return x.permute(0, 2, 3, 1).contiguous()[None]
-
-
-def _pixels(gradient: Tensor) -> Tensor:
-    """(1, pixels, channels); a view of channels-last images, also of some of their channels."""
-    last = gradient.permute(0, 2, 3, 1)
-    return (last if last.stride(3) == 1 else last.contiguous()).flatten(0, 2)[None]
-
-
-def _images(x: Tensor) -> Tensor:
-    """The way back: channels-last."""
-    return x[0].permute(0, 3, 1, 2)

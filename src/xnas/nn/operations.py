@@ -132,7 +132,7 @@ class AveragePool(Fusable):
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
         if self.on_kernels:
-            from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
+            from xnas.nn.fused_states import pool  # noqa: PLC0415 - brings Triton
 
             return pool(x, self.stride, largest=False)
         # The CUDA backward of a padded pool is wrong on channels-last images in torch 2.11, without a
@@ -152,7 +152,7 @@ class MaxPool(Fusable, nn.MaxPool2d):
     def forward(self, x: Tensor) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride))."""
         if self.on_kernels:
-            from xnas.nn.fused import pool  # noqa: PLC0415 - brings Triton
+            from xnas.nn.fused_states import pool  # noqa: PLC0415 - brings Triton
 
             return pool(x, self.steps, largest=True)
         out: Tensor = super().forward(x)

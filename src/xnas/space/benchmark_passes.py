@@ -23,7 +23,7 @@ from torch.nn.functional import conv2d
 from xnas.kernels.departures import Advice, Routes, depart, gather_slots
 from xnas.kernels.moments import EPSILON, Moments
 from xnas.kernels.returns import raw_gradient, state_gradient
-from xnas.kernels.rewards import inner_products
+from xnas.kernels.rewards import departure_products
 
 POINTWISE, SQUARE = "nor_conv_1x1", "nor_conv_3x3"
 SAVED = 5  # tensors a state
@@ -112,7 +112,7 @@ class CellPass(torch.autograd.Function):
                 advice = None if raw is None else Advice(raw, Moments(mean, scale))
                 products = weights.new_empty((route.slots + len(received), x.shape[1]))
                 if advice is not None or needed[3]:
-                    inner_products(
+                    departure_products(
                         received,
                         states[number],
                         advice,

@@ -22,11 +22,14 @@ from torch.autograd.function import once_differentiable
 
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
-from xnas.kernels.mixing import Copies, Lanes, advice_gradient, inner_products, mix
+from xnas.kernels.mixing import Copies, mix
+from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
 from xnas.kernels.moments import Moments
 from xnas.kernels.normalization import normalization_gradient, normalize
-from xnas.kernels.pointwise import pointwise, pointwise_weight_gradient, pointwise_with_moments
-from xnas.kernels.pools import Convolved, Passed, Pooled, input_gradient, pool
+from xnas.kernels.pointwise import pointwise, pointwise_with_moments
+from xnas.kernels.pointwise_weights import pointwise_weight_gradient
+from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient
+from xnas.kernels.pools import pool
 from xnas.space.cell import SearchCell
 from xnas.space.fused_tables import Departure, Tables
 
@@ -233,7 +236,7 @@ class _Back:
     def see_rewards(self, node: int) -> None:
         """Inner products of the gradient of a node with all that goes into it."""
         arriving = self.tables.arriving[node]
-        inner_products(
+        term_products(
             self.nodes,
             self.advice,
             self.moments,
@@ -321,7 +324,7 @@ class _Back:
             )
         gradient, between = into_again.flatten(1, 3), d.slots["between"]
         sums = self.products.new_empty(d.twice, 2, again.shape[-1])
-        inner_products(gradient, self.advice, self.moments, targets=d.order, slots=d.between, out=sums)
+        term_products(gradient, self.advice, self.moments, targets=d.order, slots=d.between, out=sums)
         normalization_gradient(
             gradient, self.advice[between], self.moments.slots(between), sums, out=out
         )

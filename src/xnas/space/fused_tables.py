@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.kernels.depthwise_plan import Plan, plan_of
-from xnas.kernels.mixing import Lanes
+from xnas.kernels.mixing_gradients import Lanes
 from xnas.nn.operations import FactorizedReduction
 from xnas.space.cell import SearchCell
 from xnas.space.fused_reductions import Reductions

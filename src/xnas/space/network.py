@@ -134,7 +134,7 @@ class Cell(Fusable):
         users += self.concat.count(index)
         if not self.on_kernels or users < 2:
             return [state] * users
-        from xnas.nn.fused import shared  # noqa: PLC0415 - brings Triton
+        from xnas.nn.fused_states import shared  # noqa: PLC0415 - brings Triton
 
         return list(shared(state, users))
 
@@ -146,7 +146,7 @@ class Cell(Fusable):
     def _join(self, parts: list[Tensor]) -> Tensor:
         if not self.on_kernels:
             return torch.cat(parts, dim=1)
-        from xnas.nn.fused import joined  # noqa: PLC0415 - brings Triton
+        from xnas.nn.fused_states import joined  # noqa: PLC0415 - brings Triton
 
         return joined(parts)
 

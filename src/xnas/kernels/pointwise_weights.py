@@ -1,0 +1,118 @@
+"""Gradients of the weights of pointwise convolutions, of many slots at once.
+
+A program multiplies a tile of channels over a share of the pixels; shares are added up in a fixed order.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from xnas.kernels.blocks import channel_block, parts, power_of_two
+from xnas.kernels.language import compiles_for, kernel, tl
+from xnas.kernels.pointwise import PROGRAMS
+from xnas.kernels.sums import add_up
+
+BLOCK = 8192  # numbers a program reads at a time
+SHARES = 264  # at most: they have to be added up
+
+
+def pointwise_weight_gradient(
+    x: Tensor, gradient: Tensor, *, relu: bool = False, like: Tensor | None = None
+) -> Tensor:
+    """Gradient (slots, channels in, channels out) of the weights, in float32 at least.
+
+    It has the strides of `like`, if that is given.
+    """
+    slots, pixels, channels = x.shape
+    outputs = gradient.shape[2]
+    wide = torch.promote_types(x.dtype, torch.float32)
+    shape = (slots, channels, outputs)
+    if like is None:
+        out = x.new_empty(shape, dtype=wide)
+    else:
+        out = torch.empty_strided(shape, like.stride(), dtype=wide, device=x.device)
+    if not slots or not compiles_for(x):
+        return out.copy_(plain_pointwise_weight_gradient(x.relu() if relu else x, gradient))
+    block_k, block_n = (max(16, channel_block(n, least=64)) for n in (channels, outputs))
+    tiles = parts(channels, block_k) * parts(outputs, block_n)
+    block_m = BLOCK // power_of_two(block_k + block_n)
+    shares = min(SHARES, parts(pixels, 2 * block_m), max(1, PROGRAMS // (slots * tiles)))
+    share = parts(parts(pixels, shares), block_m) * block_m
+    shares = parts(pixels, share)
+    partial = x.new_empty(shares, out.numel(), dtype=torch.float32)
+    _weight_gradient[(shares, slots, tiles)](
+        x,
+        gradient,
+        partial,
+        pixels,
+        share,
+        out.numel(),
+        *out.stride(),
+        channels=channels,
+        outputs=outputs,
+        block_m=block_m,
+        block_k=block_k,
+        block_n=block_n,
+        relu=relu,
+    )
+    add_up(partial, out)
+    return out
+
+
+def plain_pointwise_weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
+    """The twin of `pointwise_weight_gradient`."""
+    return torch.bmm(x.transpose(1, 2), gradient)
+
+
+@kernel(numbers=["pixels", "share", "size", "stride_slot", "stride_in", "stride_out"])
+def _weight_gradient(
+    x,
+    gradient,
+    partial,
+    pixels,
+    share,
+    size,
+    stride_slot,
+    stride_in,
+    stride_out,
+    channels: tl.constexpr,
+    outputs: tl.constexpr,
+    block_m: tl.constexpr,
+    block_k: tl.constexpr,
+    block_n: tl.constexpr,
+    relu: tl.constexpr,
+):
+    split, slot, tile = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    columns = (outputs + block_n - 1) // block_n
+    k = tile // columns * block_k + tl.arange(0, block_k)
+    n = tile % columns * block_n + tl.arange(0, block_n)
+    row = tl.arange(0, block_m)
+    begin = slot.to(tl.int64) * pixels + split * share
+    x += begin * channels
+    gradient += begin * outputs
+    left = tl.minimum(share, pixels - split * share)
+    total = tl.zeros((block_k, block_n), tl.float32)
+    for start in range(0, left, block_m):
+        known = start + row < left
+        value = tl.load(
+            x + row[None, :] * channels + k[:, None],
+            mask=known[None, :] & (k < channels)[:, None],
+            other=0.0,
+        )
+        if relu:
+            value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
+        flow = tl.load(
+            gradient + row[:, None] * outputs + n[None, :],
+            mask=known[:, None] & (n < outputs)[None, :],
+            other=0.0,
+        )
+        total = tl.dot(value, flow, total, input_precision="ieee")
+        x += block_m * channels
+        gradient += block_m * outputs
+    place = split.to(tl.int64) * size + slot * stride_slot
+    tl.store(
+        partial + place + k[:, None] * stride_in + n[None, :] * stride_out,
+        total,
+        mask=(k < channels)[:, None] & (n < outputs)[None, :],
+    )
