@@ -164,15 +164,18 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
     for out in (tmp_path / "new", tmp_path / "there"):
         if out.name == "there":
             out.mkdir()
-        words = ["reproduce", "stochastic", "--runs", "100000", "--rounds", "100000", "--out", str(out)]
-        process = subprocess.Popen(
+        words = ["reproduce", "stochastic", "--runs", "1000", "--rounds", "1000000", "--out", str(out)]
+        with subprocess.Popen(
             [sys.executable, "-c", script, *words], stderr=subprocess.PIPE, text=True
-        )
-        deadline = time.monotonic() + 60
-        while not (out.is_dir() and list(out.glob(".scratch-*"))) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        ) as process:
+            deadline = time.monotonic() + 60
+            while not (out.is_dir() and list(out.glob(".scratch-*"))) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGTERM)
+            try:
+                _, told = process.communicate(timeout=60)
+            finally:
+                process.kill()
         assert process.returncode == 130, told
         assert told == "xnas: interrupted\n"
         assert not list(tmp_path.rglob(".scratch-*"))
