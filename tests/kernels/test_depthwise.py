@@ -230,7 +230,7 @@ class TestTogether:
         assert arrivals[-1] == len(plan.groups)
 
 
-@pytest.mark.parametrize("shape", [SMALL[0], SMALL[9], *LARGE])
+@pytest.mark.parametrize("shape", [SMALL[0], SMALL[1], SMALL[9], *LARGE])
 class TestBfloat16:
     """Images in bfloat16, weights in float32: sums are made in float32, only results are rounded."""
 

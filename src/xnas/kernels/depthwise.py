@@ -26,6 +26,8 @@ from xnas.kernels.depthwise_taps import (
     channels_together,
     compiled_sides,
     first_tap,
+    in_pairs,
+    numbers_at,
     of_every_side,
     runs_of,
 )
@@ -88,6 +90,8 @@ def _launch(
     vector = lane_width(channels)
     run, runs = runs_of(height, stride, plan.dilations)
     block = BLOCK // vector
+    from_height, from_width = x.shape[2:4]
+    paired, (x,) = in_pairs(x)
     _convolve[(parts(batch * runs * width * (channels // vector), block), outputs)](
         x,
         *of_every_side(weights, plan),
@@ -97,12 +101,13 @@ def _launch(
         gate,
         out,
         batch,
-        from_height=x.shape[2],
-        from_width=x.shape[3],
+        from_height=from_height,
+        from_width=from_width,
         height=height,
         width=width,
         channels=channels,
         vector=vector,
+        paired=paired,
         together=channels_together(weights),
         stride=stride,
         back=back,
@@ -132,6 +137,7 @@ def _convolve(
     width: tl.constexpr,
     channels: tl.constexpr,
     vector: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     back: tl.constexpr,
@@ -147,14 +153,14 @@ def _convolve(
     if dilation == 1:  # not a loop over both, which takes more registers and instructions
         _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, together, stride, back, grouped, relu, sides,
-            run, block, 1,
+            from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
+            sides, run, block, 1,
         )  # fmt: skip
     else:
         _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, together, stride, back, grouped, relu, sides,
-            run, block, 2,
+            from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
+            sides, run, block, 2,
         )  # fmt: skip
 
 
@@ -176,6 +182,7 @@ def _write_runs(
     width: tl.constexpr,
     channels: tl.constexpr,
     vector: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     back: tl.constexpr,
@@ -198,6 +205,8 @@ def _write_runs(
     groups: tl.constexpr = channels // vector
     lane = tl.program_id(0) * block + tl.arange(0, block)
     c = (lane % groups * vector)[:, None] + tl.arange(0, vector)[None, :]
+    loaded: tl.constexpr = vector // 2 if paired else vector
+    unit = (lane % groups * loaded)[:, None] + tl.arange(0, loaded)[None, :]
     left = lane // groups % width
     line = lane // groups // width
     apart: tl.constexpr = dilation if run > 1 else 1
@@ -207,7 +216,7 @@ def _write_runs(
     fits = image < images
     a0 = tl.zeros((block, vector), tl.float32)
     a1, a2, a3 = a0, a0, a0
-    plane = tl.full((), channels * from_height * from_width, tl.int64) * images
+    plane = tl.full((), groups * loaded * from_height * from_width, tl.int64) * images
     for number in range(begin, end):
         side = tl.load(rows + 4 * number + 1)
         row = tl.load(rows + 4 * number + (2 if grouped else 3))
@@ -222,9 +231,9 @@ def _write_runs(
                 if side == known:
                     weight = weight3 if known == 3 else weight5 if known == 5 else weight7
                     a0, a1, a2, a3 = _add_taps(
-                        a0, a1, a2, a3, origin, weight + row * (known * known * channels), image, top,
-                        left, fits, c, from_height, from_width, dilation, channels, known, together,
-                        stride, back, relu, run,
+                        a0, a1, a2, a3, origin + unit, weight + row * (known * known * channels), image,
+                        top, left, fits, c, from_height, from_width, dilation, channels, known, paired,
+                        together, stride, back, relu, run,
                     )  # fmt: skip
     plane = tl.full((), channels * height * width, tl.int64) * images
     for index in tl.static_range(run):
@@ -256,6 +265,7 @@ def _add_taps(
     dilation: tl.constexpr,
     channels: tl.constexpr,
     side: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     back: tl.constexpr,
@@ -267,22 +277,22 @@ def _add_taps(
     Constants are added to addresses, not to places: the hardware does it while loading.
     """
     above = top * stride - side // 2 * dilation
-    first = x + (((image * from_height + above) * from_width + left * stride) * channels)[:, None] + c
+    units: tl.constexpr = channels // 2 if paired else channels  # of a pixel
+    first = x + (((image * from_height + above) * from_width + left * stride) * units)[:, None]
     taps = first_tap(weight, c, side, together)
     apart: tl.constexpr = channels if together else 1
     row: tl.constexpr = side * apart
     for column in range(side):
         away = (column - side // 2) * dilation
         fits = lanes & (left * stride + away >= 0) & (left * stride + away < from_width)
-        pixel = first + away * channels
+        pixel = first + away * units
         tap = taps + column * apart
         if back:
             tap = taps + (side * side - 1 - column) * apart
         for step in tl.static_range(side + run - 1):
             y = above + step * dilation
             there = (fits & (y >= 0) & (y < from_height))[:, None]
-            value = tl.load(pixel + step * (dilation * from_width * channels), mask=there, other=0.0)
-            value = value.to(tl.float32)
+            value = numbers_at(pixel + step * (dilation * from_width * units), there, paired)
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):

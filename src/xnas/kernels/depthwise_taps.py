@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from xnas.kernels.blocks import parts
@@ -44,6 +45,26 @@ def of_every_side(weights: Sequence[Tensor], plan: Plan) -> list[Tensor]:
     require_sides(plan)
     given = dict(zip(plan.sides, weights, strict=True))
     return [given.get(side, weights[0]) for side in SIDES]
+
+
+def in_pairs(*images: Tensor) -> tuple[bool, Sequence[Tensor]]:
+    """Whether two bfloat16 of each can be loaded as one number of 32 bits, and the images as such.
+
+    To make two float32 of them takes two instructions; of two bfloat16 it would take three.
+    """
+    paired = all(x.dtype == torch.bfloat16 and not x.shape[-1] % 2 for x in images)
+    return paired, [x.view(torch.int32) for x in images] if paired else images
+
+
+@inside
+def numbers_at(pixel, there, paired: tl.constexpr):  # noqa: ANN201 - Triton's
+    """Channels of one pixel of every lane in float32, 0 where there is none."""
+    found = tl.load(pixel, mask=there, other=0)
+    if paired:
+        first = (found << 16).to(tl.float32, bitcast=True)
+        second = (found & -65536).to(tl.float32, bitcast=True)
+        found = tl.join(first, second).reshape(found.shape[0], 2 * found.shape[1])
+    return found.to(tl.float32)
 
 
 @inside

@@ -18,6 +18,8 @@ from xnas.kernels.depthwise_taps import (
     begins,
     channels_together,
     compiled_sides,
+    in_pairs,
+    numbers_at,
     require_sides,
     runs_of,
 )
@@ -70,6 +72,8 @@ def _launch_weight_gradient(
     begin5 = sizes.get(3, 0)
     most = plan.sides[-1]
     require_sides(plan)
+    from_height, from_width = x.shape[2:4]
+    paired, (x, gradient) = in_pairs(x, gradient)
     _weight_gradient[(slots * most, splits, blocks)](
         x,
         gradient,
@@ -81,11 +85,12 @@ def _launch_weight_gradient(
         begin5,
         begin5 + sizes.get(5, 0),
         batch,
-        from_height=x.shape[2],
-        from_width=x.shape[3],
+        from_height=from_height,
+        from_width=from_width,
         height=height,
         width=width,
         channels=channels,
+        paired=paired,
         together=channels_together(like),
         stride=stride,
         relu=relu,
@@ -114,6 +119,7 @@ def _weight_gradient(
     height: tl.constexpr,
     width: tl.constexpr,
     channels: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     relu: tl.constexpr,
@@ -128,21 +134,21 @@ def _weight_gradient(
     side = tl.load(table + 4 * slot + 1)
     dilation = tl.load(table + 4 * slot + 2)
     number = tl.load(table + 4 * slot + 3) * channels
-    plane = tl.full((), channels, tl.int64) * images
+    plane = tl.full((), channels // 2 if paired else channels, tl.int64) * images
     x += tl.load(table + 4 * slot) * plane * from_height * from_width
     gradient += slot * plane * height * width
     partial += split.to(tl.int64) * size
     if dilation == 1:  # not a loop over both, which takes more registers and instructions
         _add_up_taps(
             x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, together, stride, relu, sides, run,
-            block_m, block_c, 1,
+            from_height, from_width, height, width, c, channels, paired, together, stride, relu, sides,
+            run, block_m, block_c, 1,
         )  # fmt: skip
     else:
         _add_up_taps(
             x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, together, stride, relu, sides, run,
-            block_m, block_c, 2,
+            from_height, from_width, height, width, c, channels, paired, together, stride, relu, sides,
+            run, block_m, block_c, 2,
         )  # fmt: skip
 
 
@@ -165,6 +171,7 @@ def _add_up_taps(
     width: tl.constexpr,
     c,
     channels: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     relu: tl.constexpr,
@@ -182,7 +189,7 @@ def _add_up_taps(
                 _add_up_column(
                     x, gradient, partial + begin + number * (known * known), column, split, share,
                     images, from_height, from_width, height, width, dilation, c, channels, known,
-                    together, stride, relu, run, block_m, block_c,
+                    paired, together, stride, relu, run, block_m, block_c,
                 )  # fmt: skip
 
 
@@ -203,6 +210,7 @@ def _add_up_column(
     c,
     channels: tl.constexpr,
     side: tl.constexpr,
+    paired: tl.constexpr,
     together: tl.constexpr,
     stride: tl.constexpr,
     relu: tl.constexpr,
@@ -212,6 +220,10 @@ def _add_up_column(
 ):
     """Add up one column of a convolution's taps over a share of the runs, if there is such a column."""
     known = c < tl.where(column < side, channels, 0)
+    units: tl.constexpr = channels // 2 if paired else channels  # of a pixel
+    loaded: tl.constexpr = block_c // 2 if paired else block_c
+    unit = tl.program_id(2) * loaded + tl.arange(0, loaded)[None, :]
+    exists = unit < tl.where(column < side, units, 0)
     apart: tl.constexpr = dilation if run > 1 else 1
     of_column: tl.constexpr = (height + run * apart - 1) // (run * apart) * apart
     runs = images * width * of_column
@@ -225,22 +237,25 @@ def _add_up_column(
         left, line = m % width, m // width
         top, image = begins(line % of_column, apart, run), line // of_column
         fits = m < runs
-        pixel = gradient + (((image * height + top) * width + left) * channels)[:, None] + c[None, :]
-        below: tl.constexpr = dilation * width * channels
-        g0 = _numbers(pixel, fits & (top < height), known)
+        pixel = gradient + (((image * height + top) * width + left) * units)[:, None] + unit
+        below: tl.constexpr = dilation * width * units
+        g0 = numbers_at(pixel, (fits & (top < height))[:, None] & exists, paired)
         g1, g2, g3 = g0, g0, g0
         if run > 1:
-            g1 = _numbers(pixel + below, fits & (top + dilation < height), known)
-            g2 = _numbers(pixel + 2 * below, fits & (top + 2 * dilation < height), known)
-            g3 = _numbers(pixel + 3 * below, fits & (top + 3 * dilation < height), known)
+            there = (fits & (top + dilation < height))[:, None] & exists
+            g1 = numbers_at(pixel + below, there, paired)
+            there = (fits & (top + 2 * dilation < height))[:, None] & exists
+            g2 = numbers_at(pixel + 2 * below, there, paired)
+            there = (fits & (top + 3 * dilation < height))[:, None] & exists
+            g3 = numbers_at(pixel + 3 * below, there, paired)
         z = left * stride + (column - side // 2) * dilation
         above = top * stride - side // 2 * dilation
         fits = fits & (z >= 0) & (z < from_width)
-        pixel = x + (((image * from_height + above) * from_width + z) * channels)[:, None] + c[None, :]
+        pixel = x + (((image * from_height + above) * from_width + z) * units)[:, None] + unit
         for step in tl.static_range(side + run - 1):
             y = above + step * dilation
-            there = fits & (y >= 0) & (y < from_height)
-            value = _numbers(pixel + step * (dilation * from_width * channels), there, known)
+            there = (fits & (y >= 0) & (y < from_height))[:, None] & exists
+            value = numbers_at(pixel + step * (dilation * from_width * units), there, paired)
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
@@ -268,9 +283,3 @@ def _add_up_column(
         if together:
             place = tap * channels + c
         tl.store(partial + place, tl.sum(found, 0), mask=known)
-
-
-@inside
-def _numbers(pixel, there, known):
-    """The channels of one pixel of every run; 0 where there is none."""
-    return tl.load(pixel, mask=there[:, None] & known[None, :], other=0.0).to(tl.float32)
