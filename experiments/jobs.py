@@ -13,6 +13,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -198,6 +200,16 @@ def play_at_once(
             process.wait()
 
 
+def start_process(
+    job: Job, *, script: str, words: Sequence[str], budget: Budget, at_once: int
+) -> subprocess.Popen[bytes]:
+    """The script with one job, in a process of its own that has the time that is left."""
+    print(f"[{job.name}] starts", flush=True)
+    seconds = [] if budget.seconds is None else ["--seconds", str(budget.left())]
+    one = ["--in-process", "--only", job.name, "--at-once", str(at_once), *seconds]
+    return subprocess.Popen([sys.executable, script, *words, *one])  # noqa: S603 - ourselves
+
+
 class Spent:
     """What a run that may be cut has cost so far, in a file beside its folder."""
 
@@ -251,10 +263,14 @@ def shared_arguments(parser: ArgumentParser, results: str) -> None:
     add("--tiny", action="store_true", help="rehearse: the same jobs in seconds, on digits")
 
 
+def usual_results(name: str, *, tiny: bool) -> Path:
+    """Where results of that name are: rehearsals never beside real ones."""
+    return REHEARSAL / name if tiny else ROOT / "results" / name
+
+
 def results_file(arguments: Namespace, name: str) -> ResultsFile:
-    """Where the results go: rehearsals never beside real ones."""
-    usual = REHEARSAL / name if arguments.tiny else ROOT / "results" / name
-    return ResultsFile(arguments.out or usual)
+    """Where the results go."""
+    return ResultsFile(arguments.out or usual_results(name, tiny=arguments.tiny))
 
 
 def chosen(jobs: Sequence[J], only: Sequence[str] | None) -> list[J]:
@@ -274,3 +290,9 @@ def overview(jobs: Sequence[Job], results: ResultsFile) -> str:
     ]
     left = [job.planned for job in jobs if not results.has(job)]
     return "\n".join([*lines, f"{len(left)} of {len(jobs)} jobs left, {sum(left):.0f} s planned"])
+
+
+def told_left(left: Sequence[Job], jobs: Sequence[Job]) -> str:
+    """The last line of a script."""
+    names = ", ".join(job.name for job in left)
+    return f"{len(left)} of {len(jobs)} jobs left{': ' if left else ''}{names}"

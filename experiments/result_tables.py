@@ -15,7 +15,7 @@ class Results:
     """The results of a folder, found by job."""
 
     def __init__(self, folder: Path) -> None:
-        files = [ResultsFile(folder / name) for name in ("quick.jsonl", "searches.jsonl")]
+        files = [ResultsFile(folder / name) for name in ("quick.jsonl", "searches.jsonl", "cells.jsonl")]
         self.lines = [line for file in files for line in file.lines()]
         self.by_job = {(line["job"], line["command"]): line for line in self.lines}
 
@@ -38,7 +38,8 @@ def machines(lines: Sequence[Record]) -> str:
     """On what the lines were measured."""
     kinds = set()
     for line in lines:
-        beside = f", up to {line['at_once']} at once" if "at_once" in line else ""
+        several = line.get("at_once", 1) > 1
+        beside = f", up to {line['at_once']} at once" if several else ""
         versions = f"torch {line['torch']}, Python {line['python']}, xnas {line['xnas']}"
         kinds.add(f"{line['device']} ({versions}{beside})")
     return f"Measured on {'; '.join(sorted(kinds))}." if kinds else f"N{NOTHING[1:]}."

@@ -1,4 +1,4 @@
-"""Tables of searches: paths of true accuracy, rewards, what wiping out saves, cells found."""
+"""Tables of searches with known truth: paths of accuracy, rewards, what wiping out saves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from searches import SETS, SearchJob
 SHOWN_EPOCHS = (5, 10, 20, 30, 40, 50)
 
 
-def _searches(results: Results, jobs: Sequence[SearchJob]) -> list[tuple[SearchJob, Record | None]]:
+def with_results(results: Results, jobs: Sequence[SearchJob]) -> list[tuple[SearchJob, Record | None]]:
+    """Searches with their results, or None."""
     return [(job, results.of(job)) for job in jobs]
 
 
@@ -23,7 +24,8 @@ def true_accuracy(epoch: Record) -> str:
     return f"{truth['test_200']:.2f}" + ("" if other is None else f" / {other:.2f}")
 
 
-def _called(job: SearchJob) -> str:
+def called(job: SearchJob) -> str:
+    """Variant and seed."""
     return f"{job.variant}, seed {job.options['seed']}"
 
 
@@ -38,10 +40,10 @@ def first_epochs(results: Results) -> str:
     most = max(job.epochs for job in jobs)
     rows = [
         [
-            _called(job),
+            called(job),
             *(NOTHING if line is None else true_accuracy(line["epochs"][e]) for e in range(most)),
         ]
-        for job, line in _searches(results, jobs)
+        for job, line in with_results(results, jobs)
     ]
     path = table(["search", *(f"epoch {e + 1}" for e in range(most))], rows)
     header = (
@@ -53,21 +55,21 @@ def first_epochs(results: Results) -> str:
         "a round",
         "memory",
     )
-    ends = [_end(job, line) for job, line in _searches(results, jobs)]
-    commands = "\n".join(f"- {_called(job)}: `{job.command}`" for job in jobs)
+    ends = [_end(job, line) for job, line in with_results(results, jobs)]
+    commands = "\n".join(f"- {called(job)}: `{job.command}`" for job in jobs)
     parts = (machines(results.measured(jobs)), path, table(header, ends), commands)
     return "\n\n".join(parts)
 
 
 def _end(job: SearchJob, line: Record | None) -> list[str]:
     if line is None:
-        return [_called(job), NOTHING, "", "", "", "", ""]
+        return [called(job), NOTHING, "", "", "", "", ""]
     last = line["epochs"][-1]
     return [
-        _called(job),
+        called(job),
         "`" + last["truth"]["arch"].replace("|", "\\|") + "`",
         f"{last['truth']['rank']:,}",
-        _by_kind(last["entropy"], "{:.3f}"),
+        by_kind(last["entropy"], "{:.3f}"),
         _skips(last),
         *_costs(line["epochs"]),
     ]
@@ -79,7 +81,8 @@ def _skips(epoch: Record) -> str:
     return f"{arch.count('skip_connect~')} of {arch.count('~')}"
 
 
-def _by_kind(values: dict[str, float], form: str) -> str:
+def by_kind(values: dict[str, float], form: str) -> str:
+    """Numbers of the kinds of cells."""
     return ", ".join(form.format(v) for v in values.values())
 
 
@@ -105,21 +108,22 @@ def full(results: Results) -> str:
     """True accuracy along whole searches, then means over seeds."""
     jobs = SETS["full"]
     rows = []
-    for job, line in _searches(results, jobs):
+    for job, line in with_results(results, jobs):
         if line is None:
-            rows.append([_called(job), NOTHING, *[""] * (len(SHOWN_EPOCHS) + 4)])
+            rows.append([called(job), NOTHING, *[""] * (len(SHOWN_EPOCHS) + 5)])
             continue
         path = [true_accuracy(line["epochs"][e - 1]) for e in SHOWN_EPOCHS]
-        last = line["epochs"][-1]
-        skips = _skips(last)
+        before, last = line["epochs"][-2:]
+        entropy = by_kind(before["entropy"], "{:.3f}")
+        found = [f"{last['truth']['rank']:,}", _skips(last), entropy]
         seconds = seconds_of(line["search_seconds"])
-        rank = f"{last['truth']['rank']:,}"
-        rows.append([_called(job), *path, rank, skips, *_costs(line["epochs"]), seconds])
+        rows.append([called(job), *path, *found, *_costs(line["epochs"]), seconds])
     header = [
         "search",
         *(f"epoch {e}" for e in SHOWN_EPOCHS),
         "rank",
         "skips",
+        "entropy before the last epoch",
         "a round",
         "memory",
         "in all",
@@ -140,72 +144,82 @@ def _variants(results: Results, jobs: Sequence[SearchJob]) -> str:
 
 
 def wipeout(results: Results) -> str:
-    """When experts left, how fast rounds became, and what it did to the cell."""
+    """When experts left, what it saved, and what it did to the cell."""
     jobs = SETS["wipeout"]
     rows = []
-    for job, line in _searches(results, jobs):
+    for job, line in with_results(results, jobs):
         if line is None:
-            rows.append([_called(job), NOTHING, "", "", "", "", ""])
+            rows.append([called(job), NOTHING, *[""] * 10])
             continue
-        epochs = line["epochs"]
-        leaving = [e["epoch"] for e in epochs if e["deleted"]]
-        rounds = [1000 * e["cost"]["seconds_per_round"] for e in (epochs[0], epochs[-1])]
+        first, last = line["epochs"][0], line["epochs"][-1]
+        twin = next(j for j in jobs if (j.variant, j.options["seed"]) == ("no-wipeout", line["seed"]))
         rows.append(
             [
-                _called(job),
-                str(leaving[0]) if leaving else "never",
-                f"{sum(epochs[-1]['experts_alive'].values())} of {_experts(line)}",
-                f"{rounds[0]:.1f} ms",
-                f"{rounds[1]:.1f} ms",
-                f"{sum(e['cost']['seconds'] for e in epochs):.1f} s",
-                true_accuracy(epochs[-1]),
+                called(job),
+                _relaxation(line),
+                *departures(line),
+                f"{100 * _work(line):.0f} %",
+                *(milliseconds(e) for e in (first, last)),
+                f"{_all_seconds(line):.1f} s",
+                *(gib(e["cost"]["memory_bytes"]) for e in (first, last)),
+                _saved(line, results.of(twin)) if job is not twin else "—",
+                true_accuracy(last),
             ]
         )
     header = (
         "search",
-        "first deletion after epoch",
-        "experts at the end",
+        "relaxation",
+        "first, half, last expert left after epoch",
+        "experts before the last epoch",
+        "weights, mean over epochs",
         "a round of the first epoch",
         "of the last",
         "all epochs",
+        "memory of the first epoch",
+        "of the last",
+        "saved: time, memory at the end",
         "true accuracy",
     )
-    return f"{machines(results.measured(jobs))}\n\n{table(header, rows)}"
+    parts = (machines(results.measured(jobs)), table(header, rows), _variants(results, jobs))
+    return "\n\n".join(parts)
 
 
-def _experts(line: Record) -> int:
-    """Experts at the start: those of the end and those that were deleted."""
-    gone = sum(len(e["deleted"]) for e in line["epochs"])
-    return int(sum(line["epochs"][-1]["experts_alive"].values())) + gone
+def _relaxation(line: Record) -> str:
+    settings = line["settings"]
+    return f"{settings['relaxation']:g}" if settings["wipeout"] else "no wipeout"
 
 
-def darts(results: Results) -> str:
-    """Cells found, and their cost."""
-    jobs = SETS["darts"]
-    rows = []
-    for job, line in _searches(results, jobs):
-        if line is None:
-            rows.append([_called(job), NOTHING, "", "", "", "", ""])
-            continue
-        last = line["epochs"][-1]
-        nodes = line["genotype"]["normal"]["nodes"]
-        rows.append(
-            [
-                _called(job),
-                "; ".join(", ".join(f"{op} {source}" for op, source in node) for node in nodes),
-                _by_kind(last["skip_share"], "{:.2f}"),
-                _by_kind(last["entropy"], "{:.3f}"),
-                *_costs(line["epochs"]),
-                seconds_of(line["search_seconds"]),
-            ]
-        )
-    header = (
-        "search",
-        "normal cell, a node after another",
-        "skips (normal, reduction)",
-        "entropy",
-        "a round",
-        "memory",
-        "in all",
-    )
-    return f"{machines(results.measured(jobs))}\n\n{table(header, rows)}"
+def departures(line: Record) -> list[str]:
+    """After which epochs the first, half of those that left and the last one left; how many stayed.
+
+    The end of the last epoch does not count: no round is left then, so all but the leaders go.
+    """
+    before = line["epochs"][:-1]
+    leaving = [e["epoch"] for e in before for _ in e["deleted"]]
+    living = sum(before[-1]["experts_alive"].values())
+    when = f"{leaving[0]}, {leaving[(len(leaving) - 1) // 2]}, {leaving[-1]}" if leaving else "never"
+    return [when, f"{living} of {living + len(leaving)}"]
+
+
+def _work(line: Record) -> float:
+    """Trainable numbers in the network, mean over all epochs but the last, as a share of the first's."""
+    weights = [e["weights_alive"] for e in line["epochs"][:-1]]
+    return float(statistics.mean(weights) / weights[0])
+
+
+def milliseconds(epoch: Record) -> str:
+    """Of a round of the epoch."""
+    return f"{1000 * epoch['cost']['seconds_per_round']:.1f} ms"
+
+
+def _all_seconds(line: Record) -> float:
+    return float(sum(e["cost"]["seconds"] for e in line["epochs"]))
+
+
+def _saved(line: Record, without: Record | None) -> str:
+    """Shares of the time and of the last epoch's memory of the same seed without wipeout."""
+    if without is None:
+        return "—"
+    memory, twin = (r["epochs"][-1]["cost"]["memory_bytes"] for r in (line, without))
+    time = _all_seconds(line) / _all_seconds(without)
+    return f"{100 * (1 - time):.0f} %, {100 * (1 - memory / twin):.0f} %"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,8 @@ from jobs import (
     play_at_once,
     results_file,
     shared_arguments,
+    start_process,
+    told_left,
 )
 from watch import Watch, ran_on
 from xnas.runs.interrupt import Interrupted
@@ -55,6 +57,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 TINY = {"epochs": 4, "cells": 3, "channels": 2, "batch_size": 256}
 TINY_FIRST_EPOCHS = 2
+STAGES_EVERY = 10  # epochs after the first ones between two whose rewards are kept by stage
 DIGITS = 4  # that numbers of results keep: rewards of 50 epochs are many
 NOT_SETTINGS = ("out", "data_dir", "truth", "device", "quiet", "stream")
 
@@ -111,6 +114,11 @@ SETS: dict[str, tuple[SearchJob, ...]] = {
     ),
     "darts": _jobs("darts", {"default": 3, "no-skip-dropout": 1, "faithful": 1}),
 }
+
+
+def declared(names: Sequence[str]) -> list[SearchJob]:
+    """The jobs of the sets, each once: sets may share some."""
+    return list({job.name: job for name in names for job in SETS[name]}.values())
 
 
 def tiny(job: SearchJob) -> SearchJob:
@@ -190,7 +198,7 @@ def _metrics(folder: Path) -> list[Record]:
 
 def _record(job: SearchJob, folder: Path) -> Record:
     """What the search gave, from its run folder."""
-    settings = json.loads((folder / "config.json").read_text(encoding="utf8"))["config"]
+    settings = _read(folder / "config.json")["config"]
     epochs = _metrics(folder)[: job.epochs]
     record: Record = {
         "job": job.name,
@@ -201,13 +209,30 @@ def _record(job: SearchJob, folder: Path) -> Record:
         "data": job.data,
         "seed": job.options["seed"],
         "settings": {name: v for name, v in settings.items() if name not in NOT_SETTINGS},
-        "epochs": [_short(epoch) for epoch in epochs],
+        "epochs": [_epoch(epoch) for epoch in epochs],
     }
     if (folder / "genotype.json").exists():
-        record["genotype"] = json.loads((folder / "genotype.json").read_text(encoding="utf8"))
+        edges = _read(folder / "discretization.json")["edges"]
+        record["genotype"] = _read(folder / "genotype.json")
+        record["decided_by"] = dict(Counter(edge["decided_by"] for edge in edges if edge["kept"]))
     if (folder / "ledger.json").exists():
-        record["ledger"] = _accounts(json.loads((folder / "ledger.json").read_text(encoding="utf8")))
+        record["ledger"] = _accounts(_read(folder / "ledger.json"))
     return record
+
+
+def _read(path: Path) -> Record:
+    value: Record = json.loads(path.read_text(encoding="utf8"))
+    return value
+
+
+def _epoch(metrics: Record) -> Record:
+    """An epoch without what makes fifty of them long."""
+    number, kept = metrics["epoch"], dict(metrics)
+    if number > FIRST_EPOCHS and number % STAGES_EVERY:
+        kept["rewards_by_stage"] = {}
+    kept["deleted"] = [f"{d['kind']} {d['forecaster']} {d['operation']}" for d in metrics["deleted"]]
+    short: Record = _short(kept)
+    return short
 
 
 def _accounts(ledgers: Record) -> Record:
@@ -234,27 +259,19 @@ def _short(value: Any) -> Any:  # noqa: ANN401 - any JSON
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _start(
-    job: SearchJob, *, words: Sequence[str], budget: Budget, at_once: int
-) -> subprocess.Popen[bytes]:
-    """This script with one job, in a process of its own that has the time that is left."""
-    print(f"[{job.name}] starts", flush=True)
-    seconds = [] if budget.seconds is None else ["--seconds", str(budget.left())]
-    one = ["--in-process", "--only", job.name, "--at-once", str(at_once), *seconds]
-    return subprocess.Popen([sys.executable, __file__, *words, *one])  # noqa: S603 - ourselves
-
-
 def _arguments(words: Sequence[str]) -> Namespace:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     shared_arguments(parser, "searches.jsonl")
-    parser.add_argument("--set", choices=SETS, default="first-epochs", help="which jobs")
+    parser.add_argument(
+        "--set", choices=SETS, nargs="+", default=["first-epochs"], help="which jobs, one set or more"
+    )
     parser.add_argument("--truth", type=Path, help="CSV of NAS-Bench-201, for the sets of its space")
     parser.add_argument("--at-once", type=int, default=3, help="searches at once, a process each")
     parser.add_argument("--in-process", action="store_true", help="one after another in this process")
     arguments = parser.parse_args(words)
-    wants_truth = any("truth" in job.options for job in SETS[arguments.set])
+    wants_truth = any("truth" in job.options for job in declared(arguments.set))
     if wants_truth and not (arguments.truth or arguments.list or arguments.tiny):
-        parser.error(f"the set {arguments.set} needs --truth, the CSV of NAS-Bench-201")
+        parser.error(f"the set {' '.join(arguments.set)} needs --truth, the CSV of NAS-Bench-201")
     if arguments.at_once < 1:
         parser.error(f"--at-once must be at least 1, got {arguments.at_once}")
     return arguments
@@ -265,8 +282,8 @@ def main(given: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if given is None else given)
     arguments = _arguments(words)
     results: ResultsFile = results_file(arguments, "searches.jsonl")
-    declared = SETS[arguments.set]
-    jobs = chosen([tiny(job) for job in declared] if arguments.tiny else declared, arguments.only)
+    wanted = declared(arguments.set)
+    jobs = chosen([tiny(job) for job in wanted] if arguments.tiny else wanted, arguments.only)
     if arguments.list:
         print(overview(jobs, results))
         return 0
@@ -275,9 +292,11 @@ def main(given: Sequence[str] | None = None) -> int:
         runner = Runner(arguments, budget)
         left = play(jobs, results, budget, runner, runner.clear)
         return 3 if left else 0
-    start = partial(_start, words=words, budget=budget, at_once=arguments.at_once)
+    start = partial(
+        start_process, script=__file__, words=words, budget=budget, at_once=arguments.at_once
+    )
     left = play_at_once(jobs, results, budget, start, at_once=arguments.at_once)
-    print(f"{len(left)} of {len(jobs)} jobs left{': ' if left else ''}{', '.join(j.name for j in left)}")
+    print(told_left(left, jobs))
     return 3 if left else 0
 
 

@@ -1,7 +1,8 @@
-"""Write the tables of docs/results.md from results/*.jsonl; the prose around them stays.
+"""Write the tables and plots of docs/results.md from results/*.jsonl; the prose around them stays.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs without a result are
-there too and say so.
+A table or the place of a plot stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs
+without a result are there too and say so; a plot without data is not drawn. The cells that searches
+found become files, for `xnas train` and `xnas show`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import cell_tables
+import compare_cells
+import darts_tables
+import plots
 import search_tables
 from jobs import ROOT, Record
-from quick_accuracy import JOBS, Training
+from quick_accuracy import JOBS
 from result_tables import NOTHING, Results, gib, machines, percent, seconds_of, spread, table
 from search_tables import true_accuracy
 from searches import SETS
+from trainings import Training
 
 DOCUMENT = ROOT / "docs" / "results.md"
 MARKED = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end of table -->", re.DOTALL)
@@ -113,7 +119,8 @@ def _goals(results: Results) -> str:
 
 def _earlier(results: Results) -> str:
     """Lines of jobs that are declared no more, or with other settings now."""
-    declared = {(j.name, j.command) for j in (*JOBS, *(j for jobs in SETS.values() for j in jobs))}
+    trained = (*JOBS, *compare_cells.JOBS)
+    declared = {(j.name, j.command) for j in (*trained, *(j for jobs in SETS.values() for j in jobs))}
     rows = [
         [line["job"], _gave(line), f"`{line['command']}`"]
         for line in results.lines
@@ -135,24 +142,62 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "first-epochs": search_tables.first_epochs,
     "rewards": search_tables.rewards,
     "full": search_tables.full,
+    "full-plot": plots.picture("full"),
     "wipeout": search_tables.wipeout,
-    "darts": search_tables.darts,
+    "wipeout-plot": plots.picture("wipeout"),
+    "darts": darts_tables.darts,
+    "darts-plot": plots.picture("darts"),
+    "darts-cells": plots.drawn_cells,
+    "cells": cell_tables.cells,
+    "cells-plot": plots.picture("cells"),
+    "comparison": cell_tables.comparison,
     "earlier": _earlier,
 }
 
 
+def found_cells(results: Results) -> dict[str, bytes]:
+    """Files of the cells that searches found, by name."""
+    found = compare_cells.found_genotypes(results.lines)
+    return {f"{name}.json": genotype.to_json().encode() for name, genotype in found.items()}
+
+
+def stale_files(images: dict[Path, bytes], cells: dict[Path, bytes], folder: Path) -> list[Path]:
+    """Pictures and cells that are not as they would be written, and pictures without data."""
+    old = [path for path in sorted(folder.glob(f"{plots.PREFIX}*.svg")) if path not in images]
+    changed = [path for path, made in cells.items() if not path.exists() or path.read_bytes() != made]
+    for path, made in images.items():
+        if not path.exists() or not plots.fresh(path.read_bytes(), made):
+            changed.append(path)
+    return [*old, *changed]
+
+
 def main(words: Sequence[str] | None = None) -> int:
-    """Write the document, or check it."""
+    """Write document, pictures and cells, or check them."""
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if it would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if anything would change")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of results")
-    parser.add_argument("--document", type=Path, default=DOCUMENT, help="what to write")
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="what to write; beside images/")
+    parser.add_argument(
+        "--cells", type=Path, default=ROOT / compare_cells.CELLS_FOLDER, help="where found cells go"
+    )
     arguments = parser.parse_args(words)
     text = arguments.document.read_text(encoding="utf8")
-    made = document(text, Results(arguments.results))
+    results = Results(arguments.results)
+    made = document(text, results)
+    folder = arguments.document.parent / "images"
+    images = {folder / name: content for name, content in plots.pictures(results).items()}
+    cells = {arguments.cells / name: content for name, content in found_cells(results).items()}
+    stale = stale_files(images, cells, folder)
     if arguments.check:
-        return int(made != text)
+        return int(made != text or bool(stale))
     arguments.document.write_text(made, encoding="utf8")
+    for path in stale:
+        content = (images | cells).get(path)
+        if content is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     return 0
 
 

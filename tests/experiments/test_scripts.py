@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from nasbench201 import rows, write_table
 
+import compare_cells
 import jobs
 import quick_accuracy
 import searches
+import trainings
 from jobs import Budget
 from xnas import Genotype, SearchConfig, TrainConfig
 from xnas.cli import app
@@ -48,7 +50,7 @@ def lasting(record):
     return [lasting(v) for v in record] if isinstance(record, list) else record
 
 
-@pytest.mark.parametrize("job", quick_accuracy.JOBS, ids=lambda job: job.name)
+@pytest.mark.parametrize("job", [*quick_accuracy.JOBS, *compare_cells.JOBS], ids=lambda job: job.name)
 def test_the_command_of_a_training_gives_its_settings(job):
     (cell, data, *_), named = said(job.command)
     assert TrainConfig(**asdict(named["options"]), cell=cell) == job.config()
@@ -64,23 +66,23 @@ def test_the_command_of_a_search_gives_its_settings(job):
 
 
 def test_names_tell_jobs_apart():
-    for declared in (quick_accuracy.JOBS, *searches.SETS.values()):
+    for declared in ((*quick_accuracy.JOBS, *compare_cells.JOBS), *searches.SETS.values()):
         assert len({job.name for job in declared}) == len(declared)
     assert len({(job.name, job.command) for job in SEARCHES}) == len({job.name for job in SEARCHES})
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_the_random_cells_are_those_of_their_seeds(seed):
     cell = Genotype.load(ROOT / "experiments" / "cells" / f"random_{seed}.json")
     assert cell == Genotype.random("darts", seed)
 
 
 def test_a_training_that_was_cut_goes_on_and_gives_the_same(tmp_path):
-    job = quick_accuracy.tiny(quick_accuracy.JOBS[0])
-    whole = quick_accuracy.Runner(arguments(tmp_path / "whole"), Budget(None))(job)
+    job = trainings.tiny(quick_accuracy.JOBS[0])
+    whole = trainings.Runner(arguments(tmp_path / "whole"), Budget(None))(job)
     given = arguments(tmp_path / "cut")
-    assert quick_accuracy.Runner(given, Cut(None))(job) is None
-    runner = quick_accuracy.Runner(given, Budget(None))
+    assert trainings.Runner(given, Cut(None))(job) is None
+    runner = trainings.Runner(given, Budget(None))
     resumed = runner(job)
     assert (whole["calls"], resumed["calls"]) == (1, 2)
     assert lasting(whole) == lasting(resumed)
@@ -95,9 +97,9 @@ def test_ctrl_c_of_a_user_ends_the_script(tmp_path, monkeypatch):
     def stopped(*_, **__):
         raise Interrupted("stopped after round 1")
 
-    monkeypatch.setattr(quick_accuracy, "train", stopped)
+    monkeypatch.setattr(trainings, "train", stopped)
     monkeypatch.setattr(searches, "search", stopped)
-    for script, declared in ((quick_accuracy, quick_accuracy.JOBS), (searches, [*SEARCHES])):
+    for script, declared in ((trainings, quick_accuracy.JOBS), (searches, [*SEARCHES])):
         with pytest.raises(Interrupted):
             script.Runner(arguments(tmp_path), Budget(None))(declared[0])
 
@@ -122,6 +124,7 @@ def test_the_first_epochs_are_those_of_the_whole_search(tmp_path, truth):
         == (all_epochs["epochs"][-1]["truth"]["arch"])
     )
     assert all_epochs["ledger"]["normal"]["rounds"] == 8
+    assert sum(all_epochs["decided_by"].values()) == 6  # the edges of a cell
     assert str(tmp_path) not in json.dumps(all_epochs)
     assert str(truth) not in json.dumps(all_epochs)
     again = runner(job)  # it was stopped before its line was written: nothing is left to play
@@ -163,6 +166,24 @@ def test_without_time_nothing_is_run(tmp_path, capsys):
     assert quick_accuracy.main(words) == 3
     assert "11 of 11 jobs left" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_sets_can_be_run_together_and_share_jobs(capsys):
+    assert searches.main(["--set", "full", "wipeout", "--list", "--out", "/nowhere/out.jsonl"]) == 0
+    assert "14 of 14 jobs left" in capsys.readouterr().out
+
+
+def test_a_line_keeps_what_the_tables_need_of_fifty_epochs_and_stays_short():
+    reward = {"skip_connect": 0.0123456}
+    deletion = {"kind": "normal", "forecaster": 3, "expert": 1, "operation": "skip_connect"}
+    metrics = {"rewards_by_stage": {"normal": {"0": reward}}, "deleted": [deletion]}
+    kept = {n: searches._epoch({"epoch": n, **metrics}) for n in (1, 5, 6, 10, 11, 50)}
+    assert [n for n, epoch in kept.items() if epoch["rewards_by_stage"]] == [1, 5, 10, 50]
+    assert kept[50] == {
+        "epoch": 50,
+        "rewards_by_stage": {"normal": {"0": {"skip_connect": 0.01235}}},
+        "deleted": ["normal 3 skip_connect"],
+    }
 
 
 def test_a_set_with_known_truth_asks_for_the_table(capsys):
