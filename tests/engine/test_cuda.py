@@ -1,5 +1,6 @@
 """On a GPU: a whole round is captured in a CUDA graph, and replays what eager rounds compute."""
 
+import json
 import os
 import signal
 
@@ -234,3 +235,21 @@ def test_a_whole_fused_search_stops_in_an_epoch_and_goes_on(tmp_path, space, cel
     assert resumed.rounds == 15
     assert len(resumed.epochs) == 3
     assert any(e.deleted for e in resumed.epochs[:-1])
+    search(tiny(out=tmp_path / "whole", **settings), stripes())
+    assert told(tmp_path / "run") == told(tmp_path / "whole")
+
+
+def told(run):
+    """Metrics without what they cost, and the cell: losses and mixtures to the last digit."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    found = [{name: value for name, value in line.items() if name != "cost"} for line in lines]
+    return found, json.loads((run / "genotype.json").read_text())
+
+
+@pytest.mark.parametrize(("space", "cells"), [one[:2] for one in SPACES])
+def test_the_same_seed_is_the_same_search_twice(tmp_path, monkeypatch, space, cells):
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", False)  # a run sees to it by itself
+    settings = {"device": "cuda", "space": space, "cells": cells, "channels": 16, "relaxation": 0.05}
+    for name in ("one", "two"):
+        search(tiny(out=tmp_path / name, **settings), stripes())
+    assert told(tmp_path / "one") == told(tmp_path / "two")

@@ -24,7 +24,7 @@ from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import RoundCost
 from xnas.runs.backends import playable_round
-from xnas.runs.devices import pick_device, synchronize
+from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.memory import peak_of_process, reset_peak
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
@@ -111,6 +111,11 @@ def planned(config: BenchSearchConfig) -> list[tuple[Backend, str]]:
 
 def measure_case(case: str, config: BenchSearchConfig, backend: Backend = "reference") -> RoundCost:
     """Build a search, leave only the case's experts, and time rounds. Runs in its own process."""
+    with repeatable(pick_device(config.device)):
+        return _measured(case, config, backend)
+
+
+def _measured(case: str, config: BenchSearchConfig, backend: Backend) -> RoundCost:
     before = peak_of_process()
     prepared = prepare(config.search_config(backend), noise(config))
     search = prepared.search

@@ -18,7 +18,7 @@ from xnas.data import ImageData
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
 from xnas.records import TrainStepCost
-from xnas.runs.devices import pick_device, synchronize
+from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.memory import peak_of_process
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import executable
@@ -90,6 +90,11 @@ def bench_train(config: BenchTrainConfig) -> list[TrainStepCost]:
 
 def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
     """Build a training and time its steps. Runs in its own process."""
+    with repeatable(pick_device(config.device)):
+        return _measured(case, config)
+
+
+def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     before = peak_of_process()
     chosen = config.train_config(case)
     prepared = prepare_training(chosen, noise(config), find_genotype(config.cell))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from xnas.engine.distributed import ALONE, Ranks
@@ -42,6 +45,17 @@ def _own_gpu(name: str, ranks: Ranks) -> torch.device:
     device = torch.device("cuda", ranks.local_rank)
     torch.cuda.set_device(device)
     return device
+
+
+@contextmanager
+def repeatable(device: torch.device) -> Iterator[None]:
+    """Let libraries take kernels that give the same bits every time on a GPU, as our own do."""
+    before = torch.backends.cudnn.deterministic
+    torch.backends.cudnn.deterministic = before or device.type == "cuda"
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.deterministic = before
 
 
 def synchronize(device: torch.device) -> None:

@@ -30,7 +30,7 @@ from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
-from xnas.runs.devices import pick_device, synchronize
+from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, SearchDisplay, Silence
 from xnas.runs.failures import told_with
 from xnas.runs.folder import told_as
@@ -140,7 +140,13 @@ def _run(
     saver = Saver(folder, lambda: search_state(engine), minutes=minutes, ranks=ranks)
     play_round: Callable[[], None] | None = None
     shown = folder.path if ranks.first else None
-    with told_as(folder.path), stop_at_round() as asked, Curves(shown) as curves:
+    device = engine.train_batch[0].device
+    with (
+        told_as(folder.path),
+        stop_at_round() as asked,
+        Curves(shown) as curves,
+        repeatable(device),
+    ):
         stopped = ranks.agreed(asked)
         while engine.epoch < engine.settings.epochs:
             if engine.round_in_epoch == 0:

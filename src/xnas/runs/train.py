@@ -22,7 +22,7 @@ from xnas.engine.restore import is_version, require_fitting, require_position
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
-from xnas.runs.devices import pick_device, synchronize
+from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.failures import told_with
 from xnas.runs.folder import told_as
@@ -174,7 +174,7 @@ def _make_steps(
     minutes = prepared.config.checkpoint_minutes
     saver = Saver(folder, lambda: _state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
-    with told_as(folder.path), stop_at_round() as asked:
+    with told_as(folder.path), stop_at_round() as asked, repeatable(training.batch[0].device):
         stopped = ranks.agreed(asked)
         while training.epoch < training.settings.epochs:
             if training.step_in_epoch == 0:
