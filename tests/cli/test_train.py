@@ -38,6 +38,7 @@ def test_a_cell_becomes_a_network_and_it_says_what_to_type_next(capsys, tmp_path
     assert (status, err) == (0, "")
     lines = told.splitlines()
     assert lines[0].startswith("digits: scikit-learn's digits")
+    assert "best weights" not in told
     assert any("recipe quick: 2 epochs of 5 steps, batch 256, fp32 on cpu" in line for line in lines)
     assert "epoch    2/2  train " in told
     said = json.loads((out / "test.json").read_text(encoding="utf8"))
@@ -45,6 +46,17 @@ def test_a_cell_becomes_a_network_and_it_says_what_to_type_next(capsys, tmp_path
     assert f"test error: {top1}, top-5 {top5} on 359 images" in told
     assert f"next: xnas export '{out}'" in told
     assert xnas.load(out, "cpu").card.trained_on == "digits"
+
+
+def test_the_best_weights_and_the_time_left_are_told(capsys, tmp_path):
+    out = tmp_path / "run"
+    status, told, _ = run(capsys, "train", "xnas", "--out", out, *TINY, "--validation", "0.5")
+    assert status == 0
+    answers = [line["valid_accuracy"] for line in metrics(out)]
+    best = f"{out / 'best'}, of epoch {1 + answers.index(max(answers))} with {100 * max(answers):.2f} %"
+    assert f"best weights by the images held back: {best}; evaluate, predict and export take" in told
+    lines = [line for line in told.splitlines() if line.startswith("epoch ")]
+    assert [line.endswith(" s left") for line in lines] == [True, False]  # nothing is left at the end
 
 
 def test_quiet_prints_nothing(capsys, tmp_path):
@@ -83,6 +95,7 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
     [
         ((), "no cell to train; give a name of `xnas show --zoo`, a file or a run"),
         (("xnass",), "no cell, file or run folder called 'xnass'; did you mean xnas"),
+        (("xnas", ""), "an argument is empty; give a value"),
         (("xnas", "nowhere"), "no dataset or folder called 'nowhere'"),
         (
             ("xnas", "digits", "--recipe", "xnas-150"),
@@ -91,7 +104,10 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         (("xnas", "digits", "--batch-size", "5000"), "batch of 5000, but only 1438 training images"),
         (("xnas", "digits", "--accumulate", "3"), "a batch of 64 cannot be cut into 3 equal parts"),
         (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
-        (("xnas", "digits", "--max-params", "10"), "no network of 5 cells is within max-params 10"),
+        (
+            ("xnas", "digits", "--max-params", "10"),
+            "no network of 5 cells is within max-params 10; raise it",
+        ),
         (("xnas", "digits", "--epochs", "many"), "--epochs"),
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),
         (("xnas", "digits", "--fold", "2"), "only freiburg has folds"),
@@ -115,7 +131,11 @@ def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finish
     assert "is finished; its network is in model.safetensors" in err
     status, _, err = run(capsys, "train", "xnas", "digits", "--out", finished, *TINY)
     assert status == 2
-    assert "is not empty; choose another --out" in err
+    assert f"is not empty; choose another --out, or go on with --resume {finished}\n" in err
+    (tmp_path / "photos" / "cat").mkdir(parents=True)
+    status, _, err = run(capsys, "train", "xnas", "digits", "--out", tmp_path / "photos", *TINY)
+    assert status == 2
+    assert err.endswith("photos is not empty; choose another --out\n")
     damaged = tmp_path / "damaged"
     (damaged / "checkpoints").mkdir(parents=True)
     for name in ("config.json", "genotype.json"):
@@ -125,13 +145,17 @@ def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finish
     assert status == 2
     assert "cannot read the checkpoint" in err
     assert err.count("\n") == 1
+    (damaged / "config.json").write_text("{", encoding="utf8")
+    status, _, err = run(capsys, "train", "--resume", damaged)
+    assert status == 2
+    assert "it may be damaged: restore it from a copy, or begin a run in another folder" in err
 
 
 def test_a_loss_that_is_no_number_is_one_line_too(capsys, tmp_path):
     flags = [*TINY, "--learning-rate", "1e9", "--gradient-clip", "0", "--quiet"]
     status, told, err = run(capsys, "train", "xnas", "digits", "--out", tmp_path / "run", *flags)
     assert (status, told) == (2, "")
-    assert "use a smaller learning rate" in err
+    assert "use a smaller learning rate than 1e+09, --gradient-clip 5;" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "run" / "model.json").exists()
     if (tmp_path / "run" / "checkpoints").exists():

@@ -74,6 +74,25 @@ def test_predict_prints_a_line_for_each_image_of_files_and_folders(capsys, run, 
     assert lines[0].split("  ")[1:] == shown
 
 
+def test_bad_images_can_be_left_out_of_predictions(capsys, run, pictures):
+    (pictures / "b.jpg").write_bytes(b"no image")
+    status, out, err = call(capsys, "predict", str(run), str(pictures))
+    assert (status, out) == (2, "")
+    assert "b.jpg" in err
+    assert err.endswith("mend or remove it, or leave it out with --skip-bad-images\n")
+    status, out, err = call(capsys, "predict", str(run), str(pictures), "--skip-bad-images")
+    assert status == 0
+    assert [line.split("  ")[0].rsplit("/")[-1] for line in out.splitlines()] == ["a.png", "c.png"]
+    (answer,) = xnas.load(run, "cpu").predict(pictures / "more" / "c.png")
+    assert out.splitlines()[1].endswith(f"  {answer.label} {100 * answer.probability:.1f} %")
+    assert err.startswith("warning: left out: cannot read the image")
+    assert err.count("\n") == 1
+    bad = str(pictures / "b.jpg")
+    status, out, err = call(capsys, "predict", str(run), bad, "--skip-bad-images")
+    assert (status, out) == (2, "")
+    assert "none of the images can be read; the first: cannot read the image" in err
+
+
 def test_predict_prints_json(capsys, run, pictures):
     _, out, _ = call(capsys, "predict", str(run), str(pictures), "--json", "--top", "3")
     records = [json.loads(line) for line in out.splitlines()]
@@ -87,7 +106,8 @@ def test_export_prints_sizes_deviations_and_latency(capsys, run, tmp_path):
     status, out, err = call(capsys, "export", str(run), *arguments)
     assert (status, err) == (0, "")
     assert out.splitlines()[1].startswith(str(tmp_path / "o" / "model.safetensors"))
-    assert "compared with PyTorch's on 32 images of digits" in out
+    assert "compared" not in out  # only weights were written
+    assert "deviation" not in out
     assert "CPU, ms (median)  batch 1  batch 32" in out
 
 
@@ -104,6 +124,7 @@ def test_an_export_is_told_in_two_tables():
     text = told(ExportResult(files=files, checked_on="32 images of x", latencies=times, threads=1))
     lines = [line.split() for line in text.splitlines()]
     assert lines[2] == ["o/model.onnx", "16.00", "MB", "2.0e-07"]
+    assert "compared with PyTorch's on 32 images of x" in text
     assert lines[-3] == ["PyTorch", "1.50", "48.00"]
     assert lines[-2] == ["onnxruntime", "1.50", "48.00"]
 
@@ -113,6 +134,7 @@ def test_an_export_is_told_in_two_tables():
     [
         (("evaluate", "{tmp}/none"), "no trained model in"),
         (("evaluate", "{run}", "{tmp}/none"), "no dataset or folder called"),
+        (("predict", "", "a"), "an argument is empty; give a value"),
         (("predict", "{run}"), "no images to look at; give files or folders"),
         (("predict", "{run}", "{tmp}/none.png"), "cannot read the image"),
         (("predict", "{run}", "{tmp}"), "no images in"),
@@ -132,7 +154,7 @@ def test_errors_are_one_line(capsys, run, tmp_path, arguments, words):
     ("command", "flags"),
     [
         ("evaluate", ("--out", "--device", "--cell", "--network", "--channels", "--every-image")),
-        ("predict", ("--top", "--json", "--device")),
+        ("predict", ("--top", "--json", "--device", "--skip-bad-images", "RUN/best")),
         ("export", ("--onnx", "--no-onnx", "--torch-export", "--out", "--overwrite")),
     ],
 )

@@ -354,6 +354,18 @@ def test_bad_images_can_be_left_out(tmp_path):
     assert "\n" not in data.note
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_images_that_are_left_out_are_not_counted_in_the_note(tmp_path, stream):
+    flowers(tmp_path, count=10, mode="RGBA")
+    first = [load_data(tmp_path, stream=True).files[0], load_data(tmp_path, stream=True).test_files[0]]
+    for path in first:  # whose headers are sound
+        path.write_bytes(path.read_bytes()[:-300])
+    data = load_data(tmp_path, skip_bad_images=True, stream=stream)
+    assert (len(data.labels), len(data.test_labels)) == (15, 3)
+    assert "3 images, a fifth of each class, held out as test" in data.note
+    assert "converted to RGB: 15 RGBA of 15" in data.note
+
+
 def test_leaving_images_out_keeps_test_images_where_they_are(tmp_path):
     whole, fewer = tmp_path / "whole", tmp_path / "fewer"
     numbered(whole)
@@ -446,7 +458,7 @@ def test_an_image_that_is_a_link_to_nowhere_is_a_bad_image(tmp_path):
 def test_a_pipe_that_is_called_like_an_image_is_not_waited_for(tmp_path):
     flowers(tmp_path)
     os.mkfifo(tmp_path / "rose" / "pipe.png")
-    assert "1 other files or folders left out" in load_data(tmp_path).note
+    assert "1 other file or folder left out" in load_data(tmp_path).note
 
 
 def test_linked_class_folders_are_followed(tmp_path):
@@ -541,7 +553,7 @@ def test_a_stream_leaves_out_what_cannot_be_decoded_at_the_beginning_of_a_class(
     first.write_bytes(first.read_bytes()[:40])
     data = load_data(tmp_path, skip_bad_images=True, stream=True)
     assert first not in list(data.files)
-    assert "1 bad images left out" in data.note
+    assert "1 bad image left out" in data.note
 
 
 def test_a_dataset_without_files_cannot_be_streamed():

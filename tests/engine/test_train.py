@@ -1,6 +1,7 @@
 """The training step: plain descent, and every way of executing it the same."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -200,7 +201,11 @@ def test_a_loss_that_is_no_number_stops_the_training_and_says_where():
     training.begin_epoch()
     training.model.classifier.weight.data.fill_(float("nan"))
     train_step(training)
-    with pytest.raises(RoundError, match=r"loss is nan in epoch 1; use a smaller learning rate"):
+    with pytest.raises(RoundError, match=r"loss is nan in epoch 1; use a smaller learning rate") as told:
+        training.end_epoch()
+    assert "--precision" not in str(told.value)
+    training.settings = replace(training.settings, autocast=True)
+    with pytest.raises(RoundError, match=r", --precision fp32$"):
         training.end_epoch()
     assert training.epoch == 0
 

@@ -116,11 +116,32 @@ def test_images_of_another_shape_are_brought_to_the_networks(run, digits):
     )
 
 
+def unseen(data):
+    """Images that no run was trained on."""
+    return replace(data, images=255 - data.images, test_images=255 - data.test_images)
+
+
 def test_every_image_takes_those_for_training_too(run, digits):
-    done = evaluate_run(run, digits, replace(CPU, every_image=True))
+    done = evaluate_run(run, unseen(digits), replace(CPU, every_image=True))
     assert done.evaluation.images == len(digits.labels) + len(digits.test_labels)
+    assert done.notes == ("scikit-learn's digits",)  # none is held out as test
+
+
+def test_every_image_is_refused_of_the_images_of_the_training(run, digits, photos, tmp_path):
+    every = replace(CPU, every_image=True)
     with pytest.raises(ConfigError, match="--every-image would test on the images that the run was"):
-        evaluate_run(run, config=replace(CPU, every_image=True))
+        evaluate_run(run, config=every)
+    own = load_data(photos)
+    saved_run(tmp_path / "other", own)
+    renamed = photos.rename(tmp_path / "moved")
+    for folder, data in ((run, "digits"), (run, digits), (tmp_path / "other", str(renamed))):
+        with pytest.raises(ConfigError, match="that the run was trained on; give other DATA"):
+            evaluate_run(folder, data, every)
+    config = json.loads((run / "config.json").read_text(encoding="utf8"))
+    changed = config | {"data": str(renamed), "data_fingerprint": "other"}
+    (run / "config.json").write_text(json.dumps(changed), encoding="utf8")
+    with pytest.raises(ConfigError, match="that the run was trained on; give other DATA"):
+        evaluate_run(run, str(renamed), every)  # some of them may have been among those
 
 
 def test_changed_training_images_are_told(run):
@@ -164,7 +185,7 @@ def test_classes_that_differ_are_named_and_nothing_is_written(run, digits, chang
 
 
 def test_data_without_test_images_are_refused(run, digits):
-    untested = replace(digits, test_images=None, test_labels=None)
+    untested = replace(unseen(digits), test_images=None, test_labels=None)
     with pytest.raises(DatasetError, match="digits has no test images; add a folder test"):
         evaluate_run(run, untested, CPU)
     done = evaluate_run(run, untested, replace(CPU, every_image=True))

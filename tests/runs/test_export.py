@@ -37,7 +37,7 @@ def exported(run, tmp_path_factory):
 def no_tracing(monkeypatch):
     """A test that is about something else takes the network itself for its export."""
     monkeypatch.setattr(job, "_exported", lambda model, _: model)
-    monkeypatch.setattr(torch.export, "save", lambda _, path: Path(path).write_bytes(b"program"))
+    monkeypatch.setattr(torch.export, "save", lambda _, file: file.write(b"program"))
 
 
 def test_all_files_are_there_and_a_classifier_loads_from_them(exported, run):
@@ -152,8 +152,8 @@ def test_without_its_data_a_run_is_checked_on_generated_images(tmp_path, monkeyp
     model = xnas.load(tmp_path, "cpu").model
     monkeypatch.setattr(torch.export, "load", lambda _: type("P", (), {"module": lambda _: model})())
     result = export_run(tmp_path, ExportConfig(onnx=False))
-    assert result.checked_on.startswith(
-        "32 generated images, because no dataset or folder called 'gone'"
+    assert result.checked_on == (
+        "32 generated images, because those of the run are not at hand or cannot be read"
     )
     assert {entry.runtime for entry in result.latencies} == {"PyTorch"}
     assert (tmp_path / "model.pt2").exists()
@@ -172,7 +172,7 @@ def test_targets_that_cannot_be_written_are_named_and_keep_what_they_hold(run, t
     plain = ExportConfig(onnx=False, torch_export=False)
     with pytest.raises(ConfigError, match="file is a file; choose a folder with --out"):
         export_run(run, replace(plain, out=tmp_path / "file"))
-    with pytest.raises(ConfigError, match="is not empty; choose another folder with --out"):
+    with pytest.raises(ConfigError, match="holds file, which is no part of an export; choose another"):
         export_run(run, replace(plain, out=tmp_path))
     with pytest.raises(ConfigError, match=r"cannot write to .*file"):
         export_run(run, replace(plain, out=tmp_path / "file" / "deeper"))
@@ -192,14 +192,61 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_left(run, tmp_path, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(torch.export, "save", full)
+    model = xnas.load(run, "cpu").model
+    monkeypatch.setattr(torch.export, "load", lambda _: type("P", (), {"module": lambda _: model})())
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(ConfigError, match=r"cannot write to .*: No space left on device; make room"):
         export_run(run, ExportConfig(onnx=False, out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
+WEIGHTS = ExportConfig(onnx=False, torch_export=False, overwrite=True)
+
+
 def test_weights_alone_can_be_exported(run, tmp_path):
-    (tmp_path / "mine").touch()
-    result = export_run(run, ExportConfig(onnx=False, torch_export=False, out=tmp_path, overwrite=True))
+    (tmp_path / ".mine").touch()
+    result = export_run(run, replace(WEIGHTS, out=tmp_path))
     assert [Path(file.path).name for file in result.files] == ["model.safetensors"]
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "model.json", "model.safetensors"}
+    assert {path.name for path in tmp_path.iterdir()} == {".mine", "model.json", "model.safetensors"}
+
+
+def test_an_earlier_export_is_replaced_whole(run, tmp_path):
+    export_run(run, replace(WEIGHTS, out=tmp_path))
+    with pytest.raises(ConfigError, match=r"is not empty; .* or pass --overwrite"):
+        export_run(run, replace(WEIGHTS, out=tmp_path, overwrite=False))
+    for name in ("model.onnx", "model.pt2"):
+        (tmp_path / name).write_text("of other weights", encoding="utf8")
+    export_run(run, replace(WEIGHTS, out=tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"model.json", "model.safetensors"}
+
+
+def test_an_export_into_the_run_itself_leaves_its_other_files(tmp_path):
+    saved_run(tmp_path)
+    (tmp_path / "model.onnx").write_text("of these weights", encoding="utf8")
+    export_run(tmp_path, replace(WEIGHTS, out=tmp_path))
+    assert (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "out", "words"),
+    [
+        (("model.json", "model.safetensors", "config.json"), "other", "holds config.json, which is no"),
+        (("genotype.json",), "other", "holds genotype.json, which is no part"),
+        (("cat/1.png", "dog/1.png"), "other", "holds cat, which is no part"),
+        (("model.onnx",), "other", "holds no earlier export"),
+        (
+            ("config.json", "best/model.json", "best/model.safetensors"),
+            "other/best",
+            "holds the best weights of a training",
+        ),
+    ],
+)
+def test_nothing_but_an_earlier_export_is_overwritten(run, tmp_path, names, out, words):
+    for name in names:
+        (tmp_path / "other" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "other" / name).write_text("mine", encoding="utf8")
+    with pytest.raises(ConfigError, match=f"{words}.*; choose another folder with --out"):
+        export_run(run, replace(WEIGHTS, out=tmp_path / out))
+    assert {p.read_text(encoding="utf8") for p in tmp_path.rglob("*") if p.is_file()} == {"mine"}
+    files = {str(p.relative_to(tmp_path / "other")) for p in tmp_path.rglob("*") if p.is_file()}
+    assert files == set(names)

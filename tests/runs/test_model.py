@@ -159,6 +159,7 @@ def _flip_a_bit(folder):
         (lambda f: edited(f, classes=None), r"model\.json is damaged \('classes'\)"),
         (lambda f: edited(f, seed=None), r"model\.json is damaged"),
         (lambda f: edited(f, classes=["a"]), "classes of a model has 1 entries, its network needs 10"),
+        (lambda f: edited(f, classes=["a"] * 10), "a model has two classes called 'a'; give each"),
         (lambda f: edited(f, std=[0.0]), "std of a model must be positive"),
         (lambda f: edited(f, mean="abc"), r"model\.json is damaged"),
         (lambda f: edited(f, size=8), r"model\.json is damaged"),
@@ -353,6 +354,12 @@ def test_an_image_without_pixels_is_refused(classifier, mode, size):
         DatasetError, match=rf"cannot read the image of mode {mode} \(it has no pixels\)"
     ):
         classifier.predict(Image.new(mode, size))
+
+
+@pytest.mark.parametrize("given", [None, 3, ""])
+def test_what_is_no_path_is_no_run(given):
+    with pytest.raises(ConfigError, match=f"a run is the path of its folder, got {given!r}; give"):
+        xnas.load(given)
 
 
 def test_top_and_device_have_to_be_possible(classifier, run):

@@ -403,7 +403,8 @@ def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_stays(tmp_p
     """Also where Ctrl-C comes right after: what is broken is not saved."""
     out = tmp_path / "run"
     spoiler = Listening(spoil_after=7, stop_after=stop)
-    words = r"in epoch 2; use a smaller learning rate.*; what was good before it is kept in .*\.pt$"
+    remedies = r"use a smaller learning rate than 0\.0093[78], a smaller --gradient-clip than 5"
+    words = rf"in epoch 2; {remedies}; what was good before it is kept in .*\.pt$"
     with pytest.raises(RoundError, match=words):
         train(tiny(out=out), pictures(), display=spoiler)
     state = checkpoint(out)
@@ -421,8 +422,29 @@ def test_weights_that_break_in_the_last_step_of_an_epoch_are_noticed(tmp_path):
 
 
 def test_a_rate_that_is_far_too_high_is_told(tmp_path):
-    with pytest.raises(RoundError, match=r"in epoch [12]; use a smaller learning rate"):
+    with pytest.raises(
+        RoundError, match=r"use a smaller learning rate than 1e\+09, --gradient-clip 5; "
+    ):
         train(tiny(out=tmp_path / "run", learning_rate=1e9, gradient_clip=0.0, epochs=2), pictures())
+
+
+def test_the_only_step_of_a_training_has_a_rate(tmp_path):
+    out, display = tmp_path / "run", Listening()
+    display.warn = display.lines.append
+    train(tiny(out=out, epochs=1, batch_size=2, validation=0.95), pictures(), display=display)
+    assert [line["learning_rate"] for line in metrics(out)] == pytest.approx([0.3 * 2 / 256])
+    told = "--validation 0.95 leaves 1 image of class 'vertical' to train on; use a smaller share"
+    assert told in display.lines
+    assert any("recipe quick: 1 epoch of 1 step, batch 2" in line for line in display.lines)
+
+
+def test_no_fewer_cells_are_asked_for_than_are_needed():
+    for cells in (0, 2):
+        with pytest.raises(ConfigError, match=f"cells must be at least 3, got {cells}"):
+            train(tiny(cells=cells), pictures())
+    string = "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+    with pytest.raises(ConfigError, match="cells must be at least 1, got 0"):
+        train(tiny(cells=0, cell=string), pictures())
 
 
 def limited(shape=(3, 32, 32), **settings):
@@ -464,8 +486,10 @@ def test_limits_go_before_the_channels_of_a_preset():
 
 
 def test_limits_that_no_network_keeps_are_named():
-    with pytest.raises(ConfigError, match=r"no network of 20 cells is within max-params 100\.?0? and"):
+    with pytest.raises(ConfigError, match=r"no network of 20 cells is within max-params 100; raise it,"):
         limited(cell="xnas_small", max_params=100.0)
+    with pytest.raises(ConfigError, match=r"within max-params 1e\+08 and max-macs 7; raise them,"):
+        limited(cell="xnas_small", max_params=1e8, max_macs=7)
     with pytest.raises(ConfigError, match="give channels, or max-params and max-macs to pick them"):
         TrainConfig(channels=4, max_macs=1e6)
 
@@ -533,7 +557,7 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
         ({"epochs": 0}, "epochs must be at least 1, got 0"),
         ({"batch_size": 1}, "batch-size must be at least 2, got 1"),
         ({"image_size": 7}, "image-size must be at least 8, got 7"),
-        ({"cells": 0}, "cells must be at least 1, got 0"),
+        ({"cutout": 33}, "cutout must be at most 32, the side .*, got 33; the paper's is 16"),
         ({"accumulate": 0}, "accumulate must be at least 1, got 0"),
         ({"learning_rate": 0.0}, "learning-rate must be a positive number, got 0.0"),
         ({"gradient_clip": -1.0}, "gradient-clip must be 0 or more, got -1.0"),

@@ -24,7 +24,7 @@ from xnas.cli.search import search
 from xnas.cli.show import show
 from xnas.cli.train import train
 from xnas.engine.distributed import speaks
-from xnas.errors import XnasError
+from xnas.errors import ConfigError, XnasError
 from xnas.runs.failures import failure
 
 app = App(
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")  # names that the terminal cannot show are no error
     try:
+        if "" in given:  # as a path it would mean the folder at hand
+            raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
         app(
             [word for word in given if word != "--debug"],
             exit_on_error=False,

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
+from xnas.runs.briefing import duration
 
 LINES = 40  # of epochs that a training prints
 
@@ -110,7 +111,9 @@ class TrainingDisplay(RunDisplay):
         self.state = f"loss {record.train_loss:.2f} {100 * record.train_accuracy:.1f} %"
         often = max(1, epochs // LINES)
         if record.epoch == epochs or record.epoch % often == 0:
-            self.say(training_line(record, epochs))
+            left = record.cost.seconds * (epochs - record.epoch)
+            shown = f"  {duration(left)} left" if left and self.bar is None else ""  # a bar says it
+            self.say(training_line(record, epochs) + shown)
 
 
 def training_line(record: TrainEpoch, epochs: int) -> str:

@@ -25,7 +25,8 @@ def evaluate(
     Parameters
     ----------
     run
-        The run folder of a training; with --cell, a file of weights that the paper's authors released.
+        The run folder of a training, or RUN/best, its best weights by the images held back; with --cell,
+        a file of weights that the paper's authors released.
     data
         A dataset or a folder of class folders with the run's classes; by default the run's own data.
     """

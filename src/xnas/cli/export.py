@@ -20,7 +20,7 @@ def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")]
     Parameters
     ----------
     run
-        The run folder of a training.
+        The run folder of a training, or RUN/best, its best weights by the images held back.
     """
     result = export_run(run, config)
     if not config.quiet:
@@ -28,12 +28,13 @@ def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")]
 
 
 def told(result: ExportResult) -> str:
-    """What was written, how it was checked, and how fast it answers."""
+    """What was written, how it was checked if it was, and how fast it answers."""
+    compared = any(file.difference is not None for file in result.files)
     files = [
         (
             file.path,
             f"{file.bytes / 1e6:,.2f} MB",
-            "" if file.difference is None else f"{file.difference:.1e}",
+            *(["" if file.difference is None else f"{file.difference:.1e}"] if compared else []),
         )
         for file in result.files
     ]
@@ -49,8 +50,8 @@ def told(result: ExportResult) -> str:
     )
     return "\n".join(
         (
-            aligned_table(("file", "size", "deviation"), files),
-            checked,
+            aligned_table(("file", "size", *(["deviation"] if compared else [])), files),
+            *([checked] if compared else []),
             "",
             aligned_table(("CPU, ms (median)", *(f"batch {batch}" for batch in batches)), rows),
             f"{counted(result.threads, 'thread')}; images go in standardised: model.json says how",

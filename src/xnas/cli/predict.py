@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from cyclopts import Parameter
 from xnas.data.folder_index import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
 from xnas.records import Prediction
-from xnas.runs.classifier import BATCH, load
+from xnas.runs.classifier import load
 
 
 def predict(
@@ -22,13 +23,15 @@ def predict(
     top: int = 1,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     device: str = "auto",
+    skip_bad_images: bool = False,
 ) -> None:
     """Print a line for each image: its path, its class, the probability, and the runners-up.
 
     Parameters
     ----------
     run
-        The run folder of a training, or a folder it was exported to.
+        The run folder of a training, RUN/best, its best weights by the images held back, or a folder it
+        was exported to.
     images
         Image files, or folders of them.
     top
@@ -37,15 +40,25 @@ def predict(
         Print one JSON object a line.
     device
         auto (a GPU if there is one), cpu, cuda or cuda:NUMBER.
+    skip_bad_images
+        Leave out image files that cannot be read, with a warning for each, instead of stopping.
     """
     if not images:
         raise ConfigError(f"no images to look at; give files or folders: xnas predict {run} photo.png")
     classifier = load(run, device)
     files = [file for given in images for file in _files(given)]
-    for start in range(0, len(files), BATCH):
-        part = files[start : start + BATCH]
-        for file, answer in zip(part, classifier.predict(part, top), strict=True):
-            print(_json_line(file, answer) if as_json else _line(file, answer))
+    bad: list[DatasetError] = []
+    try:
+        for file, answer in classifier.predict_files(files, top, skip_bad_images=skip_bad_images):
+            if isinstance(answer, Prediction):
+                print(_json_line(file, answer) if as_json else _line(file, answer))
+            else:
+                print(f"warning: left out: {answer}", file=sys.stderr)
+                bad.append(answer)
+    except DatasetError as error:
+        raise DatasetError(f"{error}, or leave it out with --skip-bad-images") from error
+    if len(bad) == len(files):
+        raise DatasetError(f"none of the images can be read; the first: {bad[0]}")
 
 
 def _files(given: Path) -> Iterator[Path]:

@@ -33,7 +33,7 @@ def train(
     ----------
     cell
         A published cell (`xnas show --zoo` lists them), xnas_small, xnas_medium or xnas_large, a
-        genotype as JSON, or the run folder of a search.
+        genotype as JSON, or the run folder of a search or of another training.
     data
         A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
     resume
@@ -61,6 +61,12 @@ def farewell(result: TrainResult) -> str:
         lines.append(
             f"test error: {100 * (1 - result.test.top1):.2f} %{top5} on {result.test.images:,} images, "
             f"calibration error {100 * result.test.calibration_error:.1f} %"
+        )
+    best = max(result.epochs, key=lambda e: e.valid_accuracy or 0.0)  # of equals the first, as is kept
+    if best.valid_accuracy is not None:
+        lines.append(
+            f"best weights by the images held back: {Path(result.out) / 'best'}, of epoch {best.epoch} "
+            f"with {100 * best.valid_accuracy:.2f} %; evaluate, predict and export take that folder, too"
         )
     seconds = sum(epoch.cost.seconds for epoch in result.epochs)
     size = f"{result.parameters:,} parameters, {result.macs / 1e6:,.1f} M multiply-accumulates"

@@ -21,7 +21,7 @@ from xnas.data.images import ImageData
 from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
 from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, resized
-from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
+from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
 from xnas.errors import ConfigError, DatasetError
 from xnas.registry import Registry
@@ -51,7 +51,7 @@ def load_digits(_options: DataOptions = DataOptions()) -> ImageData:  # noqa: B0
         test_images=grey[held],
         test_labels=labels[held],
         flip=False,
-        note=f"scikit-learn's digits; {len(held)} images, a fifth of each class, held out as test",
+        note=f"scikit-learn's digits; {held_out_note(len(held))}",
     )
 
 
@@ -95,6 +95,8 @@ def load_data(
         fold=fold,
     )
     name = str(name_or_path)
+    if not name:
+        raise DatasetError(f"no data were named; {_what_works()}")
     if fold is not None and name != "freiburg":
         raise ConfigError(f"fold {fold} was asked of {name}, but only freiburg has folds; leave it out")
     try:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from xnas.data.decoding import image_endings
 from xnas.data.images import is_plain_text
-from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out
+from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.errors import DatasetError
 
 VALIDATION_NAMES = ("val", "valid", "validation")
@@ -54,6 +54,12 @@ class FolderIndex:
     test: LabelledFiles
     notes: tuple[str, ...] = ()
     """What was done, a phrase each."""
+    test_of_train: bool = False
+    """Whether the test images were held out of those for training."""
+
+    def told(self, tested: int) -> tuple[str, ...]:
+        """The notes, if so many test images can be read."""
+        return (*self.notes, held_out_note(tested)) if self.test_of_train else self.notes
 
 
 def list_folder(
@@ -74,15 +80,17 @@ def list_folder(
     train, left_out = _listed([first, *joining], classes)
     require_enough(root, classes, train.labels)
     if left_out:
-        notes.append(f"{left_out} other files or folders left out")
+        what = "file or folder" if left_out == 1 else "files or folders"
+        notes.append(f"{left_out} other {what} left out")
     test, _ = _listed(tests, classes)
+    held = not test.files
     if test.files:
         notes += _lacking_note(tests[0].name, classes, test.labels)
     else:
-        kept, held = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
-        notes.append(f"{len(held)} images, a fifth of each class, held out as test")
-        train, test = train.chosen(kept), train.chosen(held)
-    return FolderIndex(name or root.resolve().name or str(root), classes, train, test, tuple(notes))
+        kept, tested = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
+        train, test = train.chosen(kept), train.chosen(tested)
+    called = name or root.resolve().name or str(root)
+    return FolderIndex(called, classes, train, test, tuple(notes), test_of_train=held)
 
 
 def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:

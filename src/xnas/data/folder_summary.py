@@ -52,7 +52,8 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     """Look at a folder of class folders without decoding any image."""
     index = list_folder(root, use_val=options.use_val is not False)
     bad = BadImages()
-    sizes, modes = survey(index.train.files, bad)
+    sizes, modes_by_file = survey(index.train.files, bad)
+    modes = Counter(modes_by_file.values())
     test_sizes, _ = survey(index.test.files, bad)
     if not sizes:
         raise DatasetError(f"no image in {root} can be read; the first: {bad.first}")
@@ -62,7 +63,7 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
     counts = torch.bincount(index.train.labels, minlength=len(index.classes)).tolist()
     notes = (
-        *index.notes,
+        *index.told(len(index.test)),
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )

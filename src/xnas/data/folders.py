@@ -61,7 +61,7 @@ def load_files(
     test, test_labels = _decoded(index.test, shape, bad)
     bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
     require_enough_left(index, train_labels, bad)
-    notes = (*index.notes, shape.note, bad.note())
+    notes = (*index.told(len(test)), shape.note(bad), bad.note())
     return ImageData(
         name=index.name,
         images=train,
@@ -108,23 +108,34 @@ class BadImages:
         """One phrase for those that were left out."""
         if self.first is None:
             return ""
-        return f"{len(self.files)} bad images left out (first: {self.first})"
+        what = "1 bad image" if len(self.files) == 1 else f"{len(self.files)} bad images"
+        return f"{what} left out (first: {self.first})"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What images are brought to, and what there is to say about it."""
+    """What images are brought to, and what the headers of the training images say of them."""
 
     channels: int
     size: Size
     resize: Resize
-    note: str = ""
+    sizes: dict[Path, Size] = field(default_factory=dict)
+    modes: dict[Path, str] = field(default_factory=dict)
+
+    def note(self, bad: BadImages) -> str:
+        """What is done to those that are not bad; empty if no header was read."""
+        sizes = [size for path, size in self.sizes.items() if path not in bad.files]
+        modes = Counter(mode for path, mode in self.modes.items() if path not in bad.files)
+        if not sizes:
+            return ""
+        notes = conversion_note(modes, self.channels), resizing_note(sizes, self.size, self.resize)
+        return "; ".join(note for note in notes if note)
 
 
-def survey(files: Sequence[Path], bad: BadImages) -> tuple[dict[Path, Size], Counter[str]]:
+def survey(files: Sequence[Path], bad: BadImages) -> tuple[dict[Path, Size], dict[Path, str]]:
     """Sizes and modes of all images, from their headers; what cannot be read goes to `bad`."""
     sizes: dict[Path, Size] = {}
-    modes: Counter[str] = Counter()
+    modes: dict[Path, str] = {}
     for path in files:
         try:
             size, mode = image_header(path)
@@ -132,7 +143,7 @@ def survey(files: Sequence[Path], bad: BadImages) -> tuple[dict[Path, Size], Cou
             bad.add(path, error)
             continue
         sizes[path] = size
-        modes[mode] += 1
+        modes[path] = mode
     return sizes, modes
 
 
@@ -168,9 +179,8 @@ def shape_of(
         require_large(test_sizes)  # which decide nothing else
         size = fitting_size(list(sizes.values()))
     if channels is None:
-        channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
-    notes = [conversion_note(modes, channels), resizing_note(list(sizes.values()), size, resize)]
-    return Shape(channels, size, resize, "; ".join(note for note in notes if note))
+        channels = 1 if all(mode in GREY_MODES for mode in modes.values()) else 3
+    return Shape(channels, size, resize, sizes, modes)
 
 
 def require_large(sizes: dict[Path, Size]) -> None:
@@ -197,7 +207,7 @@ def _streamed(
     train, test = bad.without(index.train), bad.without(index.test)
     require_enough_left(index, train.labels, bad)
     how = f"streamed from their files: in memory they would take {needed / 2**30:.2g} GiB"
-    notes = (*index.notes, shape.note, bad.note(), how)
+    notes = (*index.told(len(test)), shape.note(bad), bad.note(), how)
     return StreamedImages(
         name=index.name,
         files=Paths(train.files),

@@ -15,6 +15,7 @@ from torch import Tensor
 from xnas.errors import ConfigError, DatasetError
 
 TEST_SHARE = 0.2
+HELD_OUT = "held out as test"
 TEST_SEED = 0  # never a run's seed: what one run tests on, no other run may have searched on
 
 
@@ -56,6 +57,11 @@ def held_out(labels: Tensor, *, share: float, seed: int) -> tuple[Tensor, Tensor
         held.append(members[:out])
         kept.append(members[out:])
     return torch.cat(kept).sort().values, torch.cat(held).sort().values
+
+
+def held_out_note(count: int) -> str:
+    """A phrase for the images that `TEST_SHARE` holds out."""
+    return f"{count} images, a fifth of each class, {HELD_OUT}"
 
 
 def _grouped_by_class(labels: Tensor, generator: torch.Generator) -> Tensor:

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from xnas.engine.epoch import remove_experts
+from xnas.engine.epoch import remedy, remove_experts
 from xnas.engine.restore import is_version, require_position, require_rounds, take_over_momenta
 from xnas.engine.search import Search
 from xnas.errors import ConfigError, RoundError, VersionError
@@ -171,7 +171,7 @@ def require_sound(search: Search) -> None:
     if not all(bool(t.isfinite().all()) for t in parts if t.is_floating_point()):
         raise RoundError(
             f"losses or weights are no longer finite numbers in epoch {search.epoch + 1}, round "
-            f"{search.rounds}; lower --weights-lr, and look at the images and labels"
+            f"{search.rounds}; {remedy(search)}"
         )
 
 

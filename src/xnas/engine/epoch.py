@@ -157,7 +157,11 @@ def _by_operation(rewards: Tensor, alive: Tensor, names: Sequence[str]) -> dict[
 def _require_finite(search: Search, train: float, valid: float) -> None:
     for name, value in (("training", train), ("validation", valid)):
         if not math.isfinite(value):
-            raise RoundError(
-                f"the {name} loss of epoch {search.epoch + 1} is {value}; lower --weights-lr, and "
-                "look at the images and labels"
-            )
+            raise RoundError(f"the {name} loss of epoch {search.epoch + 1} is {value}; {remedy(search)}")
+
+
+def remedy(search: Search) -> str:
+    """What to try when numbers of a search are no longer finite."""
+    exact = " or use --precision fp32" if search.settings.autocast else ""
+    rate = f"{search.settings.learning_rate:.3g}"
+    return f"lower --weights-lr from {rate}{exact}, and look at the images and labels"

@@ -129,9 +129,11 @@ class Training:
             fault = "weights are no longer finite numbers"
         else:
             return
+        s = self.settings
+        clip = f"a smaller --gradient-clip than {s.gradient_clip:g}"
         raise RoundError(
-            f"{fault} in epoch {self.epoch + 1}; use a smaller learning rate, a smaller --gradient-clip "
-            "or --precision fp32"
+            f"{fault} in epoch {self.epoch + 1}; use a smaller learning rate than {s.schedule.top:.3g}, "
+            f"{clip if s.gradient_clip else '--gradient-clip 5'}{', --precision fp32' * s.autocast}"
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -20,9 +20,10 @@ import torch
 from torch import Tensor
 
 from xnas.data import standardize
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, DatasetError
 from xnas.records import Prediction
 from xnas.runs.devices import pick_device
+from xnas.runs.folder import run_path
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import ModelCard, load_model
 from xnas.space import Network
@@ -38,7 +39,7 @@ Given = Union[str, Path, "Image.Image", Tensor, np.ndarray[Any, Any]]
 
 def load(run: Path | str, device: str = "auto") -> Classifier:
     """The classifier that a training made: `run` is its run folder, or a folder it was exported to."""
-    model, card = load_model(Path(run).expanduser(), pick_device(device))
+    model, card = load_model(run_path(run), pick_device(device))
     return Classifier(model, card)
 
 
@@ -61,6 +62,33 @@ class Classifier:
         or numpy arrays, alone or in a list: bytes, or floats in 0..1, not standardised. Numpy arrays
         may also have their channels last, or none.
         """
+        return list(self._ranked(self._read(images), self._shown(top)))
+
+    def predict_files(
+        self, files: Iterable[Path], top: int = 1, *, skip_bad_images: bool = False
+    ) -> Iterator[tuple[Path, Prediction | DatasetError]]:
+        """Each file with its answer or, if bad ones are to be skipped, with what is wrong with it."""
+        rest, shown = iter(files), self._shown(top)
+        while part := list(islice(rest, BATCH)):
+            images: list[Tensor] = []
+            faults: dict[Path, DatasetError] = {}
+            for file in part:
+                try:
+                    images += self._read(file)
+                except DatasetError as error:
+                    if not skip_bad_images:
+                        raise
+                    faults[file] = error
+            answers = self._ranked(iter(images), shown)
+            yield from ((file, faults[file] if file in faults else next(answers)) for file in part)
+
+    def logits(self, images: Given | Iterable[Given]) -> Tensor:
+        """What the network says, float32 (images, classes) on the CPU; images as for `predict`."""
+        empty = torch.empty(0, len(self.classes))
+        return torch.cat([empty, *(logits.cpu() for logits in self._answers(self._read(images)))])
+
+    def _shown(self, top: int) -> int:
+        """How many classes of `top` there are to name."""
         try:
             shown = min(index(top), len(self.classes))
         except TypeError:
@@ -69,16 +97,12 @@ class Classifier:
             ) from None
         if shown < 1:
             raise ConfigError(f"top must be at least 1, got {top}; 1 asks for the answer alone")
-        answers: list[Prediction] = []
-        for logits in self._answers(images):
-            best, classes = logits.double().softmax(-1).topk(shown)
-            answers += map(self._prediction, best.tolist(), classes.tolist())
-        return answers
+        return shown
 
-    def logits(self, images: Given | Iterable[Given]) -> Tensor:
-        """What the network says, float32 (images, classes) on the CPU; images as for `predict`."""
-        empty = torch.empty(0, len(self.classes))
-        return torch.cat([empty, *(logits.cpu() for logits in self._answers(images))])
+    def _ranked(self, prepared: Iterator[Tensor], shown: int) -> Iterator[Prediction]:
+        for logits in self._answers(prepared):
+            best, classes = logits.double().softmax(-1).topk(shown)
+            yield from map(self._prediction, best.tolist(), classes.tolist())
 
     def _prediction(self, probabilities: list[float], classes: list[int]) -> Prediction:
         names = [self.classes[k] for k in classes]
@@ -86,11 +110,10 @@ class Classifier:
         return Prediction(label=names[0], probability=probabilities[0], ranking=ranking)
 
     @torch.no_grad()
-    def _answers(self, images: Given | Iterable[Given]) -> Iterator[Tensor]:
+    def _answers(self, prepared: Iterator[Tensor]) -> Iterator[Tensor]:
         """Logits, batch by batch; images are read when their batch comes."""
         device = next(self.model.parameters()).device
         self.model.eval()
-        prepared = self._read(images)
         while batch := list(islice(prepared, BATCH)):
             pixels = torch.stack(batch).to(device)
             logits: Tensor = self.model(standardize(pixels, self.card.mean, self.card.std))

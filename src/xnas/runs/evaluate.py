@@ -21,20 +21,22 @@ from xnas.data import (
 from xnas.data.cifar import MEAN as CIFAR_MEAN
 from xnas.data.cifar import STD as CIFAR_STD
 from xnas.data.sizes import Size
+from xnas.data.splits import HELD_OUT
 from xnas.engine.evaluate import evaluate
 from xnas.errors import ConfigError, DatasetError
 from xnas.records import Evaluation
 from xnas.runs.devices import pick_device
-from xnas.runs.folder import filled_folder, require_no_link, told_as, write_json
+from xnas.runs.folder import filled_folder, require_no_link, run_path, told_as, write_json
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import load_model
 from xnas.runs.plain_batches import Preparation, plain_batches
-from xnas.runs.run_data import load_own_data
+from xnas.runs.run_data import is_its_own, load_own_data
 from xnas.space import create_model
 from xnas.space.authors_weights import load_authors_weights
 
 FORMAT, VERSION = "xnas-evaluation", 1
 MOST_NAMED = 5  # classes that differ, in a message
+SEEN = "--every-image would test on the images that the run was trained on; give other DATA"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +114,7 @@ def evaluate_run(
     With `config.cell`, `run` is a file of weights that the paper's authors released.
     """
     config = config or EvaluateConfig()
-    run = Path(run).expanduser()
+    run = run_path(run)
     _require_free(config.out)
     if config.cell is not None:
         return _evaluate_released(run, data, config)
@@ -130,9 +132,7 @@ def evaluate_run(
     )
     if data is None:
         if config.every_image:
-            raise ConfigError(
-                "--every-image would test on the images that the run was trained on; give other DATA"
-            )
+            raise ConfigError(SEEN)
         images, changed = load_own_data(run, card, config)
         notes += changed
     else:
@@ -141,6 +141,9 @@ def evaluate_run(
             if isinstance(data, (ImageData, StreamedImages))
             else _load(data, card.size, card.resize, config)
         )
+        place = data if isinstance(data, str) else None
+        if config.every_image and is_its_own(run, place, images):
+            raise ConfigError(SEEN)
     pixels, labels = _part(images, every_image=config.every_image)
     labels = _same_labels(labels, images, card.classes)
     prepared = Preparation(
@@ -158,7 +161,7 @@ def evaluate_run(
     return Evaluated(
         evaluation=evaluation,
         data=images.name,
-        notes=(*notes, *([images.note] if images.note else [])),
+        notes=(*notes, *_note(images, every_image=config.every_image)),
         files=files,
     )
 
@@ -249,7 +252,7 @@ def _evaluate_released(path: Path, data: str | Images | None, config: EvaluateCo
     files: tuple[Path, ...] = ()
     if config.out is not None:
         files = write_evaluation(config.out, evaluation, data=images.name)
-    notes = (f"standardised with {theirs}", *([images.note] if images.note else []))
+    notes = (f"standardised with {theirs}", *_note(images, every_image=config.every_image))
     return Evaluated(evaluation=evaluation, data=images.name, notes=notes, files=files)
 
 
@@ -282,6 +285,12 @@ def _part(data: Images, *, every_image: bool) -> tuple[Tensor | ImageFiles, Tens
             f"--every-image joins images in memory, and those of {data.name} stay in files; leave it out"
         )
     return torch.cat([data.images, data.test_images]), torch.cat([data.labels, data.test_labels])
+
+
+def _note(data: Images, *, every_image: bool) -> list[str]:
+    """What was done to the images; which were held out does not matter where all are taken."""
+    phrases = [p for p in data.note.split("; ") if p and not (every_image and p.endswith(HELD_OUT))]
+    return ["; ".join(phrases)] if phrases else []
 
 
 def _same_labels(labels: Tensor, data: Images, classes: tuple[str, ...]) -> Tensor:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,22 @@ from torch import Tensor, nn
 from xnas.data import ImageFiles, standardize, stream
 from xnas.errors import ConfigError, XnasError
 from xnas.records import ExportedFile, ExportResult, Latency
-from xnas.runs.folder import filled_folder, told_as
+from xnas.runs.folder import filled_folder, run_path, told_as
 from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import WEIGHTS_FILE, ModelCard, card_to_json, load_model, save_model
+from xnas.runs.model import (
+    CARD_FILE,
+    WEIGHTS_FILE,
+    ModelCard,
+    card_to_json,
+    load_model,
+    read_card,
+    save_model,
+)
 from xnas.runs.run_data import load_own_data
 
 ONNX_FILE, TORCH_FILE = "model.onnx", "model.pt2"
+EXPORTED = (CARD_FILE, WEIGHTS_FILE, ONNX_FILE, TORCH_FILE)
+"""All that an export may write."""
 ONNX_PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 TOLERANCE = 1e-4
 """Largest deviation of a logit from PyTorch's, as a share of the largest logit of the batch. Other
@@ -52,7 +63,7 @@ class ExportConfig:
     torch_export: bool = True
     """Write model.pt2, for torch.export.load."""
     overwrite: bool = False
-    """Replace files in a folder that is not empty."""
+    """Replace an earlier export in --out, and nothing else."""
     data_dir: Path | None = None
     """Where the run's dataset is looked for; also XNAS_DATA."""
     use_val: bool | None = None
@@ -72,23 +83,28 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
     behind.
     """
     config = config or ExportConfig()
-    run = Path(run).expanduser()
+    run = run_path(run)
+    own = config.out is None or config.out.expanduser().resolve() == run.resolve()
+    out = run if config.out is None else config.out.expanduser()
     if config.onnx:
         _require_onnx()
+    if not own:
+        _require_export(out)
     model, card = load_model(run)
     images, checked_on = _check_images(run, card, config)
     runtimes: dict[str, Answers] = {"PyTorch": model}
     differences: dict[str, float] = {}
-    own = config.out is None or config.out.expanduser().resolve() == run.resolve()
-    out = run if config.out is None else config.out.expanduser()
     with told_as(out), _calm(), filled_folder(out, overwrite=own or config.overwrite) as scratch:
         if not own:
             save_model(scratch, model, card)
         program = _exported(model, images[:2])
         if config.torch_export:
-            torch.export.save(program, scratch / TORCH_FILE)
-            reloaded = torch.export.load(scratch / TORCH_FILE).module()
+            buffer = BytesIO()  # torch's own writer ends the process when a disk is full
+            torch.export.save(program, buffer)
+            buffer.seek(0)
+            reloaded = torch.export.load(buffer).module()
             differences[TORCH_FILE] = compare(TORCH_FILE, model, reloaded, images)
+            (scratch / TORCH_FILE).write_bytes(buffer.getbuffer())
         if config.onnx:
             content = _onnx(program, card)
             runtimes["onnxruntime"] = onnx_answers(content)
@@ -99,6 +115,9 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
             for batch in TIMED_BATCHES
             for name, answers in runtimes.items()
         ]
+        if not own:
+            for name in {ONNX_FILE, TORCH_FILE} - differences.keys():  # of other weights
+                (out / name).unlink(missing_ok=True)
     names = (WEIGHTS_FILE, *differences)
     return ExportResult(
         files=tuple(
@@ -112,6 +131,33 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
         checked_on=f"{len(images)} {checked_on}",
         latencies=tuple(latencies),
         threads=torch.get_num_threads(),
+    )
+
+
+def _require_export(out: Path) -> None:
+    """Raise unless a folder is empty, or holds an earlier export and nothing else.
+
+    Hidden files do not count: nothing of them is replaced.
+    """
+    with told_as(out):
+        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    names = [name for name in names if not name.startswith(".")]
+    if not names:
+        return
+    others = [name for name in names if name not in EXPORTED]
+    if others:
+        fault = f"{out} holds {others[0]}, which is no part of an export"
+    elif out.resolve().name == "best" and (out.resolve().parent / "config.json").exists():
+        fault = f"{out} holds the best weights of a training"
+    else:
+        try:
+            read_card(out)
+        except ConfigError as error:
+            fault = f"{out} holds no earlier export ({error})"
+        else:
+            return
+    raise ConfigError(
+        f"{fault}; choose another folder with --out (--overwrite replaces an earlier export alone)"
     )
 
 
@@ -245,10 +291,11 @@ def _check_images(run: Path, card: ModelCard, config: ExportConfig) -> tuple[Ten
         data, _ = load_own_data(run, card, config)
         test = data.images if data.test_images is None else data.test_images
         pixels, what = torch.stack(list(reader(_spread(test, count)))), f"images of {data.name}"
-    except XnasError as error:
+    except XnasError:
         shape = (count, channels, *card.input_size)
         drawn = torch.randint(256, shape, generator=stream(0, "export"), dtype=torch.int64)
-        pixels, what = drawn.to(torch.uint8), f"generated images, because {error}"
+        pixels = drawn.to(torch.uint8)
+        what = "generated images, because those of the run are not at hand or cannot be read"
     return standardize(pixels, card.mean, card.std), what
 
 

@@ -9,7 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from os import PathLike
 from pathlib import Path
+from reprlib import repr as brief
 
 from xnas.errors import ConfigError
 from xnas.runs.interrupt import unwound_by_sigterm
@@ -55,6 +57,13 @@ def require_no_link(folder: Path) -> None:
             f"{folder} is a link to {folder.readlink()}, where files would be written; give the folder "
             "itself, or replace the link"
         )
+
+
+def run_path(run: object) -> Path:
+    """The path of a run that was given; what is no path, or empty, is refused."""
+    if not isinstance(run, str | PathLike) or not str(run):
+        raise ConfigError(f"a run is the path of its folder, got {brief(run)}; give its run folder")
+    return Path(run).expanduser()
 
 
 @contextmanager

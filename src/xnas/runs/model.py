@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
@@ -110,6 +111,9 @@ class ModelCard:
         ):
             if length != wanted:
                 raise ConfigError(f"{name} of a model has {length} entries, its network needs {wanted}")
+        if len(set(self.classes)) < len(self.classes):
+            twice = Counter(self.classes).most_common(1)[0][0]
+            raise ConfigError(f"a model has two classes called {brief(twice)}; give each its own name")
         if not all(map(math.isfinite, self.mean)):
             raise ConfigError(f"mean of a model must be finite, got {self.mean}; give that of its data")
         if not all(0 < deviation < math.inf for deviation in self.std):

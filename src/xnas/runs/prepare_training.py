@@ -21,10 +21,11 @@ from xnas.runs.backends import shared_by
 from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
-from xnas.runs.train_config import TrainConfig, resolve
+from xnas.runs.train_config import PAPERS_SIDE, TrainConfig, resolve
+from xnas.runs.words import counted
 from xnas.space import Genotype, Network, count_macs, count_parameters, create_model
 
-PAPERS_SIDE = 32  # of the images that a recipe's cutout is made for
+FEWEST_KEPT = 2  # images of a class; fewer are told
 RECOMPILES = 64  # of one cell's code, for cells of different sizes
 
 
@@ -48,6 +49,8 @@ class PreparedTraining:
     test_batches: Callable[[], Iterator[tuple[Tensor, Tensor]] | None]
     """Gives the test images, if there are any; asked for once, when the training is over."""
     notes: list[str]
+    cautions: list[str]
+    """What to think of before it starts."""
 
 
 def prepare_training(
@@ -118,7 +121,17 @@ def prepare_training(
         valid=valid,
         test_batches=sources.test_batches,
         notes=notes,
+        cautions=_cautions(config, images, kept),
     )
+
+
+def _cautions(config: TrainConfig, images: Images, kept: Tensor) -> list[str]:
+    counts = torch.bincount(images.labels[kept].cpu(), minlength=len(images.classes)).tolist()
+    if not config.validation or min(counts) >= FEWEST_KEPT:
+        return []
+    left, name = counted(min(counts), "image"), images.classes[counts.index(min(counts))]
+    share = f"--validation {config.validation:g}"
+    return [f"{share} leaves {left} of class {name!r} to train on; use a smaller share"]
 
 
 def require_nothing_to_load(config: TrainConfig, images: Images) -> None:
@@ -160,6 +173,7 @@ def _build(
 
 
 def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettings:
+    steps, warmup = examples // recipe.batch_size, recipe.warmup * recipe.epochs
     schedule = PowerCosine(
         top=recipe.learning_rate,
         epochs=recipe.epochs,
@@ -167,7 +181,7 @@ def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettin
         decay=recipe.cycle_decay,
         power=recipe.power,
         lowest=recipe.lowest_rate,
-        warmup=recipe.warmup * recipe.epochs,
+        warmup=warmup if warmup * steps >= 1 else 0.0,  # shorter ones would only make a step of rate 0
     )
     numbers = asdict(recipe)
     names = (
@@ -184,7 +198,7 @@ def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettin
     )
     return TrainSettings(
         **{name: numbers[name] for name in names},
-        steps_per_epoch=examples // recipe.batch_size,
+        steps_per_epoch=steps,
         schedule=schedule,
         accumulate=config.accumulate,
         autocast=config.precision == "bf16",

@@ -10,6 +10,7 @@ from xnas.data import DATASETS, Images, load_data
 from xnas.errors import ConfigError
 from xnas.runs.model import ModelCard
 from xnas.runs.run_folder import FORMAT
+from xnas.runs.sources import whereabouts
 
 CHANGED = (
     "the training images are not those that the run was trained on: some test images may have been "
@@ -63,6 +64,13 @@ def load_own_data(run: Path, card: ModelCard, wishes: Wishes) -> tuple[Images, t
     fingerprint = saved.get("data_fingerprint")
     changed = isinstance(fingerprint, str) and fingerprint != images.fingerprint()
     return images, (CHANGED,) if changed else ()
+
+
+def is_its_own(run: Path, data: str | None, images: Images) -> bool:
+    """Whether the run was trained on these images, by their place (`data`) or their fingerprint."""
+    saved = _saved(run)
+    there = data is not None and saved.get("data") == whereabouts(data)
+    return there or saved.get("data_fingerprint") == images.fingerprint()
 
 
 def _registered(name: str) -> str | None:

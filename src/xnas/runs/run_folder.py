@@ -35,6 +35,7 @@ WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
 """What a run writes into without replacing it."""
 READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.safetensors")
 """What it reads again: a pipe would keep it waiting, a device without an end fill its memory."""
+REMEDY = "restore it from a copy, or begin a run in another folder"
 Record = TypeVar("Record")
 KINDS = {"train": "training"}  # in words, where they are others
 BEGUN = {"recipe.json", "genotype.json"}
@@ -200,7 +201,9 @@ class RunFolder:
         fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
         placed = isinstance(saved.get("data"), str | None)
         if not placed or not isinstance(fingerprint, str) or not isinstance(config, dict):
-            raise ConfigError(f"{self.path / 'config.json'} is damaged: settings or data are missing")
+            raise ConfigError(
+                f"{self.path / 'config.json'} is damaged: settings or data are missing; {REMEDY}"
+            )
         return fingerprint, config
 
     def write_json(self, name: str, value: object) -> None:
@@ -337,7 +340,8 @@ def _require_new(path: Path) -> None:
     recipe = path / "recipe.json"
     if recipe.name in names <= BEGUN and is_plain(recipe) and b'"xnas-recipe"' in recipe.read_bytes():
         return
-    raise ConfigError(f"{path} is not empty; choose another --out, or go on with --resume {path}")
+    resume = f", or go on with --resume {path}" if "config.json" in names else ""
+    raise ConfigError(f"{path} is not empty; choose another --out{resume}")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -345,7 +349,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             saved = json.loads(file.read(MOST_CONFIG_BYTES))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"cannot read {path}: {error}; it may be damaged") from error
+        raise ConfigError(f"cannot read {path}: {error}; it may be damaged: {REMEDY}") from error
     if not isinstance(saved, dict):
-        raise ConfigError(f"{path} is damaged: it holds no settings")
+        raise ConfigError(f"{path} is damaged: it holds no settings; {REMEDY}")
     return saved

@@ -34,7 +34,7 @@ from xnas.runs.prepare_training import PreparedTraining, prepare_training, requi
 from xnas.runs.run_folder import RunFolder, Saver
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
-from xnas.runs.train_config import TrainConfig, resolve_images
+from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.space import Genotype, find_genotype
 
 PROBE_STEPS = 10
@@ -62,6 +62,7 @@ def train(
     """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
     ranks = join_ranks()
     genotype = find_genotype(config.cell)
+    require_cells(config, genotype)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
         images = load_images(config, data)
@@ -129,7 +130,7 @@ def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
         return TrainConfig(**{**saved, **paths})
     except TypeError as error:
         raise ConfigError(
-            f"the settings in config.json are of another version of xnas: {str(error)[:200]}"
+            f"the settings in config.json are of another version of xnas: {str(error)[:200]}; start anew"
         ) from None
 
 
@@ -170,6 +171,8 @@ def _make_steps(
     training, ranks = prepared.training, prepared.training.ranks
     for line in introduction(prepared, images, resumed=resumed):
         display.say(line)
+    for line in prepared.cautions:
+        display.warn(line)
     records = folder.read_records(TrainEpoch.from_json)
     minutes = prepared.config.checkpoint_minutes
     saver = Saver(folder, lambda: _state(training, best), minutes=minutes, ranks=ranks)

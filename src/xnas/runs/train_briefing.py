@@ -8,6 +8,7 @@ from xnas.runs.briefing import duration
 from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare_training import PreparedTraining
 from xnas.runs.sources import holding
+from xnas.runs.words import counted
 
 
 def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
@@ -26,7 +27,8 @@ def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -
         f"multiply-accumulates, {recipe.cells} cells of {recipe.channels} channels"
     )
     lines.append(
-        f"recipe {prepared.config.recipe}: {s.epochs} epochs of {s.steps_per_epoch} steps, batch "
+        f"recipe {prepared.config.recipe}: {counted(s.epochs, 'epoch')} of "
+        f"{counted(s.steps_per_epoch, 'step')}, batch "
         f"{recipe.batch_size}, {prepared.config.precision} on {training.batch[0].device}"
     )
     if prepared.config.accumulate > 1:
@@ -43,4 +45,5 @@ def estimate(training: Training, a_step: float) -> str:
     """Time left if every step takes `a_step` seconds, and memory."""
     left = training.settings.epochs * training.settings.steps_per_epoch - training.steps
     memory = memory_in_use(training.batch[0].device) / 2**20
-    return f"estimate: {duration(a_step * left)} for {left} more steps, {memory:,.0f} MiB of memory"
+    more = counted(left, "more step")
+    return f"estimate: {duration(a_step * left)} for {more}, {memory:,.0f} MiB of memory"

@@ -12,6 +12,7 @@ import torch
 from xnas.errors import ConfigError
 from xnas.runs.checks import require_kinds, require_least
 from xnas.runs.recipes import Recipe, recipe_for, seen_size
+from xnas.runs.words import counted
 from xnas.space import (
     NETWORKS,
     PRESETS,
@@ -24,6 +25,7 @@ from xnas.space import (
 from xnas.space.benchmark_network import CELLS, CHANNELS
 
 MOST_CHANNELS = 1024
+PAPERS_SIDE = 32  # of the images that a cutout is said for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,8 +77,8 @@ class TrainOptions:
     average: float | None = None
     """Decay of a moving average of the weights, which is then kept instead of them; 0 for none."""
     validation: float = 0.0
-    """Share of the training images held back: the best weights by them are kept too. By default none,
-    as in the paper: the last weights count."""
+    """Share of the training images held back: the best weights by them are kept too, in RUN/best. By
+    default none, as in the paper: the last weights count."""
     backend: Literal["auto", "reference", "fused"] = "auto"
     """reference: plain eager steps; fused: channels-last and a captured step, on a GPU; auto: fused
     where there is a GPU."""
@@ -112,7 +114,7 @@ class TrainConfig(TrainOptions):
     """One training: how, and of which cell."""
 
     cell: str | Path | Genotype = "xnas"
-    """A published cell's name, a preset, a genotype's file or a search's run folder."""
+    """A published cell's name, a preset, a genotype's file or a run folder."""
 
     def __post_init__(self) -> None:
         require_kinds(self)
@@ -122,7 +124,6 @@ class TrainConfig(TrainOptions):
             ("batch_size", 2),
             ("accumulate", 1),
             ("channels", 1),
-            ("cells", 1),
             ("image_size", 8),
             ("cutout", 0),
         ):
@@ -139,9 +140,19 @@ class TrainConfig(TrainOptions):
             value = getattr(self, name)
             if value is not None and not 0 <= value < 1:
                 raise ConfigError(f"{name.replace('_', '-')} must lie in [0, 1), got {value}")
+        if self.cutout is not None and self.cutout > PAPERS_SIDE:
+            raise ConfigError(
+                f"cutout must be at most {PAPERS_SIDE}, the side of the images that it is said for, got "
+                f"{self.cutout}; the paper's is 16"
+            )
         if self.channels is not None and (self.max_params is not None or self.max_macs is not None):
             raise ConfigError("give channels, or max-params and max-macs to pick them, not both")
         recipe_for(self.recipe, "")
+
+
+def require_cells(config: TrainConfig, genotype: Genotype) -> None:
+    """Raise for fewer cells than the network of a genotype needs, two of them reductions."""
+    require_least("cells", config.cells, 1 if SPACES[genotype.space].as_string else 3)
 
 
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
@@ -241,7 +252,8 @@ def _fitting_batch(config: TrainConfig, recipe: Recipe, examples: int, notes: li
     if batch == usual:
         return recipe
     rate = recipe.learning_rate if config.learning_rate else recipe.learning_rate * batch / usual
-    notes.append(f"batch {batch}, learning rate {rate:.3g}: {examples // batch} steps an epoch")
+    steps = counted(examples // batch, "step")
+    notes.append(f"batch {batch}, learning rate {rate:.3g}: {steps} an epoch")
     return replace(recipe, batch_size=batch, learning_rate=rate)
 
 
@@ -268,9 +280,11 @@ def _channels(
         return within and (config.max_macs is None or count_macs(model, shape) <= config.max_macs)
 
     if not fits(2):
+        given = {"max-params": config.max_params, "max-macs": config.max_macs}
+        limits = [f"{name} {value:.7g}" for name, value in given.items() if value is not None]
         raise ConfigError(
-            f"no network of {recipe.cells} cells is within max-params {config.max_params} and max-macs "
-            f"{config.max_macs}; raise them, or use fewer --cells"
+            f"no network of {recipe.cells} cells is within {' and '.join(limits)}; raise "
+            f"{'it' if len(limits) == 1 else 'them'}, or use fewer --cells"
         )
     least, most = 1, MOST_CHANNELS // 2
     while least < most:

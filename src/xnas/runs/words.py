@@ -1,0 +1,8 @@
+"""Numbers in the lines that a run says. `xnas.report` has the same, and loads matplotlib."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 step`, `2 steps`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
