@@ -1,5 +1,6 @@
-"""Write the tables and plots of docs/results.md from results/*.jsonl; the prose around them stays.
+"""Write what follows from results/*.jsonl: docs/results.md, docs/search-claims.md, a row of Table 1.
 
+Of the first, tables and plots are made anew and the prose around them stays; the second is made whole.
 A table or the place of a plot stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs
 without a result are there too and say so; a plot without data is not drawn. The cells that searches
 found become files, for `xnas train` and `xnas show`.
@@ -8,7 +9,7 @@ found become files, for `xnas train` and `xnas show`.
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,9 @@ from pathlib import Path
 import cell_tables
 import compare_cells
 import darts_tables
+import own_row
 import plots
+import search_claims
 import search_tables
 from jobs import ROOT, Record
 from quick_accuracy import JOBS
@@ -25,7 +28,9 @@ from search_tables import true_accuracy
 from searches import SETS
 from trainings import Training
 
+RESULTS = ROOT / "results"
 DOCUMENT = ROOT / "docs" / "results.md"
+CLAIMS_NAME = "search-claims.md"
 MARKED = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end of table -->", re.DOTALL)
 
 
@@ -161,21 +166,30 @@ def found_cells(results: Results) -> dict[str, bytes]:
     return {f"{name}.json": genotype.to_json().encode() for name, genotype in found.items()}
 
 
-def stale_files(images: dict[Path, bytes], cells: dict[Path, bytes], folder: Path) -> list[Path]:
-    """Pictures and cells that are not as they would be written, and pictures without data."""
-    old = [path for path in sorted(folder.glob(f"{plots.PREFIX}*.svg")) if path not in images]
-    changed = [path for path, made in cells.items() if not path.exists() or path.read_bytes() != made]
-    for path, made in images.items():
-        if not path.exists() or not plots.fresh(path.read_bytes(), made):
-            changed.append(path)
-    return [*old, *changed]
+def stale_files(made: dict[Path, bytes], folder: Path) -> list[Path]:
+    """Files that are not as they would be written, and pictures in the folder without data."""
+    old = [path for path in sorted(folder.glob(f"{plots.PREFIX}*.svg")) if path not in made]
+    return [*old, *(path for path, content in made.items() if not _as_made(path, content))]
+
+
+def _as_made(path: Path, content: bytes) -> bool:
+    if not path.exists():
+        return False
+    written = path.read_bytes()
+    return plots.fresh(written, content) if path.suffix == ".svg" else written == content
+
+
+def _row_path(arguments: Namespace) -> Path:
+    """The package's data file; results from elsewhere may be made up: theirs goes beside the page."""
+    ours = arguments.results.resolve() == RESULTS
+    return own_row.PATH if ours else Path(arguments.document.with_name(own_row.PATH.name))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Write document, pictures and cells, or check them."""
+    """Write documents, pictures, cells and the row of Table 1, or check them."""
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if anything would change")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of results")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="what to write; beside images/")
     parser.add_argument(
         "--cells", type=Path, default=ROOT / compare_cells.CELLS_FOLDER, help="where found cells go"
@@ -183,21 +197,23 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     text = arguments.document.read_text(encoding="utf8")
     results = Results(arguments.results)
-    made = document(text, results)
     folder = arguments.document.parent / "images"
-    images = {folder / name: content for name, content in plots.pictures(results).items()}
-    cells = {arguments.cells / name: content for name, content in found_cells(results).items()}
-    stale = stale_files(images, cells, folder)
+    made = {
+        arguments.document: document(text, results).encode(),
+        arguments.document.with_name(CLAIMS_NAME): search_claims.page(results).encode(),
+        _row_path(arguments): own_row.data(results),
+        **{folder / name: content for name, content in plots.pictures(results).items()},
+        **{arguments.cells / name: content for name, content in found_cells(results).items()},
+    }
+    stale = stale_files(made, folder)
     if arguments.check:
-        return int(made != text or bool(stale))
-    arguments.document.write_text(made, encoding="utf8")
+        return int(bool(stale))
     for path in stale:
-        content = (images | cells).get(path)
-        if content is None:
-            path.unlink()
-        else:
+        if path in made:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            path.write_bytes(made[path])
+        else:
+            path.unlink()
     return 0
 
 

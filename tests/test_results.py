@@ -1,4 +1,4 @@
-"""docs/results.md is what its script writes from results/, and every line there says how it was made."""
+"""docs/results.md and docs/search-claims.md are what their script writes from results/."""
 
 import json
 import re
@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from result_lines import as_data, search, training, write
 
+import compare_cells
+import own_row
 import quick_accuracy
+import search_claims
 import searches
 import write_results
 from write_results import Results, document
@@ -26,7 +29,12 @@ def test_the_document_is_what_its_script_writes():
     assert told == document(told, Results(ROOT / "results")), "run experiments/write_results.py"
 
 
-def test_pictures_and_found_cells_are_what_the_script_writes():
+def test_the_page_of_claims_is_what_its_script_writes():
+    told = (ROOT / "docs" / "search-claims.md").read_text(encoding="utf8")
+    assert told == search_claims.page(Results(ROOT / "results")), "run experiments/write_results.py"
+
+
+def test_pictures_found_cells_and_our_row_are_what_the_script_writes():
     assert write_results.main(["--check"]) == 0, "run experiments/write_results.py"
 
 
@@ -153,3 +161,22 @@ def test_the_check_says_whether_the_document_would_change(tmp_path):
     assert write_results.main([*words, "--check"]) == 0
     assert page.read_text(encoding="utf8").startswith("Before.")
     assert page.read_text(encoding="utf8").endswith("After.\n")
+    for path in (tmp_path / "search-claims.md", tmp_path / "found_here.json"):
+        path.write_text("other", encoding="utf8")
+        assert write_results.main([*words, "--check"]) == 1
+        assert write_results.main(words) == 0
+        assert path.read_text(encoding="utf8") != "other"
+
+
+def test_made_up_results_never_reach_the_package(tmp_path):
+    before = own_row.PATH.read_bytes()
+    searched = [search(job) for job in searches.SETS["darts"]]
+    found = compare_cells.found_genotypes(searched)
+    trained = [training(job, 0.93, found.get(job.of.name)) for job in compare_cells.JOBS]
+    write(tmp_path, searches=searched, cells=trained)
+    page = tmp_path / "page.md"
+    page.touch()
+    words = ["--results", str(tmp_path), "--document", str(page), "--cells", str(tmp_path / "cells")]
+    assert write_results.main(words) == 0
+    assert b"searched here" in (tmp_path / own_row.PATH.name).read_bytes()
+    assert own_row.PATH.read_bytes() == before

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from xnas.records import DepthRow
+from xnas.records import ComparedRow, DepthRow
+from xnas.report.tables import table_csv, table_page
 from xnas.runs import cell_depths, network_sizes, reproduce_tables, size_tables
+from xnas.runs.found_here import FoundHere
 from xnas.runs.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
 from xnas.space import count_parameters, list_cells, zoo_cell
 
@@ -87,8 +89,9 @@ def tables():
 @pytest.mark.parametrize("number", TABLES)
 def test_the_first_columns_are_the_papers(tables, number):
     expected = printed(number)
-    _, table = tables[number]
-    shown = [tuple(entry or "-" for entry in row[: len(expected[0])]) for row in table.rows]
+    rows, table = tables[number]
+    papers = [line for row, line in zip(rows, table.rows, strict=True) if isinstance(row, ComparedRow)]
+    shown = [tuple(entry or "-" for entry in line[: len(expected[0])]) for line in papers]
     assert list(dict.fromkeys(shown)) == expected
 
 
@@ -96,7 +99,7 @@ def test_the_first_columns_are_the_papers(tables, number):
 def test_every_row_has_a_counted_network_or_a_reason(tables, number):
     rows, table = tables[number]
     assert len(table.rows) == len(rows)
-    for row in rows:
+    for row in (row for row in rows if isinstance(row, ComparedRow)):
         if row.cell is None:
             assert row.note.startswith("not ")
             assert row.parameters is None
@@ -107,8 +110,61 @@ def test_every_row_has_a_counted_network_or_a_reason(tables, number):
             assert (row.agrees == "no") <= bool(row.note)
 
 
+FOUND = FoundHere(
+    row="XNAS, searched here",
+    searches=3,
+    search_minutes=7.2,
+    device="a GPU",
+    seeds=3,
+    error=6.5,
+    deviation=0.125,
+    recipe="quick, 24 epochs",
+    network="cifar, 5 cells",
+    channels=40,
+    parameters=892_810,
+    macs=162_996_480,
+    depth=1.25,
+)
+
+
+def test_without_runs_of_ours_the_first_table_says_that_it_has_no_row_of_them(monkeypatch):
+    monkeypatch.setattr(reproduce_tables, "found_here", tuple)
+    rows, table, claims = reproduce_tables.table_with_claims(1)
+    assert len(table.rows) == len(rows)
+    assert table.rows[-1][0] == "XNAS-Large"
+    assert "There is no row of our own searches yet" in table.note
+    assert "The time was not measured here" in claims[-1].measured
+    assert "our own searches" not in reproduce_tables.table_with_claims(2)[1].note
+
+
+def test_a_row_of_our_own_searches_ends_the_first_table_alone(monkeypatch):
+    monkeypatch.setattr(reproduce_tables, "found_here", lambda: (FOUND,))
+    rows, table, _ = reproduce_tables.table_with_claims(1)
+    assert rows[-1] == FOUND
+    found = dict(zip(table.header, table.rows[-1], strict=True))
+    assert found["CIFAR-10 error"] == "6.50"
+    # 7.2 minutes of 1,440 a day.
+    assert (found["parameters (M)"], found["search cost"]) == ("0.89", "0.005")
+    assert (found["network"], found["our parameters"]) == ("cifar, 5 cells", 892_810)
+    assert "7.2 minutes each on one a GPU; recipe quick, 24 epochs, 3 trainings a cell" in found["note"]
+    assert "its error does not compare with theirs" in table.note
+    assert "XNAS, searched here" in table_page(table)
+    assert "XNAS, searched here" in table_csv(table)
+    assert reproduce_tables.table_with_claims(2)[1].rows[-1][0] == "XNAS"
+
+
+def test_our_own_row_decides_on_no_claim(monkeypatch):
+    given = {}
+    for name, rows in (("with", (FOUND,)), ("without", ())):
+        monkeypatch.setattr(reproduce_tables, "found_here", lambda rows=rows: rows)
+        given[name] = reproduce_tables.table_with_claims(1)[2]
+    assert [c.verdict for c in given["with"]] == [c.verdict for c in given["without"]]
+    assert given["with"][:-1] == given["without"][:-1]
+    assert "Our own searches took 7.2 minutes on one a GPU" in given["with"][-1].measured
+
+
 def test_rows_agree_as_their_digits_say(tables):
-    found = {(row.row, row.cell): row.agrees for row in tables[1][0]}
+    found = {(r.row, r.cell): r.agrees for r in tables[1][0] if isinstance(r, ComparedRow)}
     assert found["XNAS-Small", "xnas"] == "yes, truncated"  # 3,793,438 printed 3.7
     assert found["XNAS-Medium", "xnas"] == "yes, rounded"  # 5,594,918 printed 5.6
     assert found["XNAS-Large", "xnas"] == "yes, rounded"  # 7,174,760 printed 7.2

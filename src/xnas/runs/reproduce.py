@@ -192,7 +192,7 @@ def _line(item: str, outcome: Outcome, seconds: float) -> str:
 
 def _how(items: tuple[str, ...], config: ReproduceConfig) -> str:
     """How the page was made: no machine's name, but what numbers depend on."""
-    errors = " Errors of trained networks are those that the paper prints: none was trained here."
+    errors = " Errors are those that the paper prints, except in rows of our own."
     return (
         f"Made by `xnas reproduce {' '.join(items)}` (stochastic study: {config.runs} runs of "
         f"{config.rounds} rounds, seed {config.seed}; torch {torch.__version__.split('+')[0]}, "

@@ -1,7 +1,7 @@
 """The paper's tables as data: its columns, then what the same networks and cells count here.
 
 Errors and search costs are the paper's, of trainings and searches that were not repeated. Parameters,
-multiply-accumulates and depths are ours.
+multiply-accumulates and depths are ours. Table 1 ends with a row of our own searches, if there is one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from xnas.records import Claim, ComparedRow, DepthRow, Entry, RandomDepths, Table
 from xnas.report.cell_figure import draw_genotype
 from xnas.runs import cell_depths, table_claims
+from xnas.runs.found_here import FoundHere, found_here
 from xnas.runs.network_sizes import agreement, macs, nearest_channels, parameters, shape_of
 from xnas.space import list_cells, zoo_cell
 from xnas.space.zoo import PaperRow, other_systems
@@ -32,6 +33,13 @@ UNITS = (
     "agrees if its parameters give the printed digits when rounded, when truncated, or both (yes). MACs "
     "are the multiply-accumulates of one image."
 )
+OWN_ROW = {
+    True: "The last row is of our own searches, with a smaller network and a shorter training than "
+    "those of the other rows: its error does not compare with theirs.",
+    False: "There is no row of our own searches yet: they have not been run, or their cells not "
+    "trained.",
+}
+"""By whether there is one."""
 DEPTH_NOTE = (
     "The depth of a cell is the mean number of the states that its edges come from, so it depends on "
     "how inputs and nodes are numbered. Least and most are over all numberings under which edges lead "
@@ -89,8 +97,8 @@ def _compared(row: PaperRow, cell: str | None) -> ComparedRow:
     )
 
 
-def paper_table(number: int, rows: tuple[ComparedRow, ...]) -> Table:
-    """One of Tables 1 to 3, the paper's columns before ours."""
+def paper_table(number: int, rows: tuple[ComparedRow, ...], found: tuple[FoundHere, ...] = ()) -> Table:
+    """One of Tables 1 to 3, the paper's columns before ours; `found` has our own rows of the first."""
     datasets = list(dict.fromkeys(d for row in rows for d in row.errors))
     names = [f"{table_claims.NAMES[d]} error" for d in datasets]
     header = (
@@ -120,17 +128,31 @@ def paper_table(number: int, rows: tuple[ComparedRow, ...]) -> Table:
         )
         for row in rows
     )
-    return Table(title=TITLES[number], header=header, rows=lines, note=UNITS)
+    note = f"{UNITS} {OWN_ROW[bool(found)]}" if number == 1 else UNITS
+    own = tuple(map(_own_line, found))
+    return Table(title=TITLES[number], header=header, rows=lines + own, note=note)
 
 
-def table_with_claims(number: int) -> tuple[list[ComparedRow], Table, list[Claim]]:
+def _own_line(found: FoundHere) -> tuple[Entry, ...]:
+    """A row of Table 1."""
+    return (
+        *(found.row, f"{found.error:.2f}", f"{found.parameters / 1e6:.2g}", f"{found.search_days:.2g}"),
+        *(f"mean of {found.searches}", found.network, found.channels, None, None),
+        *(found.parameters, found.macs, found.depth, None, None, None, found.note),
+    )
+
+
+def table_with_claims(number: int) -> tuple[list[ComparedRow | FoundHere], Table, list[Claim]]:
     """One of Tables 1 to 3 as records and as a table, and the claims that compare its entries."""
     rows = compared_rows(number)
+    found = found_here() if number == 1 else ()
     if number == 3:
         claims = table_claims.table_3_claims([row for table in TITLES for row in compared_rows(table)])
+    elif number == 1:
+        claims = table_claims.table_1_claims(rows, found)
     else:
-        claims = {1: table_claims.table_1_claims, 2: table_claims.table_2_claims}[number](rows)
-    return list(rows), paper_table(number, rows), claims
+        claims = table_claims.table_2_claims(rows)
+    return [*rows, *found], paper_table(number, rows, found), claims
 
 
 def depth_table(rows: list[DepthRow], random: RandomDepths) -> Table:

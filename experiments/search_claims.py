@@ -1,0 +1,271 @@
+"""The page docs/search-claims.md: what the paper says of its search, and what our searches say of that.
+
+A claim has parts, a part one rule and the runs that it needs. `claim_rules.py` has the rules with their
+thresholds, `search_judges.py` takes the numbers from the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import claim_rules
+import search_judges
+from cell_statistics import LEVEL
+from cell_tables import DEFAULT
+from claim_rules import LEAST_SAVED, MARGIN, SMALL_DEVIATION, SPARSE, UNIFORM, Verdict
+from compare_cells import RANDOM
+from jobs import Job
+from result_tables import NOTHING, Results, table
+from search_judges import DARTS_V2, DEEPEST_RIVAL, RELAXED, Outcome, runs, trainings
+from xnas.space import zoo_cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One statement, with the rule that decides on it."""
+
+    statement: str
+    rule: str
+    jobs: Sequence[Job]
+    """Runs that the rule needs, all of them."""
+    judge: Callable[[Results], Outcome]
+    """What was measured, and what follows; called when all runs are there."""
+
+    def outcome(self, results: Results) -> Outcome:
+        """As measured, or that it is not measured yet."""
+        done = len(results.measured(self.jobs))
+        if done < len(self.jobs):
+            return f"{NOTHING}: {done} of {len(self.jobs)} runs.", "not measured yet"
+        return self.judge(results)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchClaim:
+    """What the paper says, where, and our parts of it."""
+
+    title: str
+    says: str
+    """With the place of each quotation."""
+    evidence: str
+    parts: Sequence[Part]
+
+    def verdict(self, results: Results) -> Verdict:
+        """Of all parts together."""
+        return claim_rules.all_parts([part.outcome(results)[1] for part in self.parts])
+
+
+GAIN_RULE = (
+    "It holds if the 95 % interval (Student's) lies above zero and every run is above every run of the "
+    f"other kind. It does not if the interval lies below {MARGIN:g} points: a smaller gain counts as "
+    "none"
+)
+CLAIMS = {
+    "a": SearchClaim(
+        title="Exponentiated gradients with wipeout find better cells",
+        says="Wiping out weak experts allows the search “to converge to a better solution” (Sec. 2.2), "
+        "“increasing the final accuracy” (Sec. 6); generic optimisers as in DARTS are “not suitable” "
+        "(Sec. 2.2), and XNAS is “more suitable for the NAS setup” (Sec. 3.2.1). The paper has no "
+        "search without wipeout.",
+        evidence="Searches of NAS-Bench-201, where the true accuracy of every cell is known.",
+        parts=[
+            Part(
+                statement="The search is better with wipeout than without",
+                rule=f"Default (four seeds) against the same without wipeout (two). {GAIN_RULE}; nor if "
+                "every seed finds the same cell with and without.",
+                jobs=[*runs("full", "default"), *runs("wipeout", "no-wipeout")],
+                judge=search_judges.with_and_without,
+            ),
+            Part(
+                statement="The paper's protocol is better than that of DARTS",
+                rule=f"`--faithful` (two seeds) against `--method darts` (two). {GAIN_RULE}. They "
+                "differ in update, rate, wipeout and AutoAugment, so that no one of these is singled "
+                "out.",
+                jobs=runs("full", "faithful", "darts"),
+                judge=search_judges.compared("faithful", "darts"),
+            ),
+        ],
+    ),
+    "b": SearchClaim(
+        title="Wipeout speeds the search up",
+        says="“It speeds-up the architecture search, as the number of graph computations decreases” "
+        "(Sec. 2.2, 6); with a relaxed threshold there is “a further reduction in duration” (Sec. "
+        "3.2.1). The paper gives no number.",
+        evidence="Searches that differ in wipeout alone, of the same seeds, as many at once on one GPU.",
+        parts=[
+            Part(
+                statement="The wipeout of Algorithm 1 saves time",
+                rule=f"Of the time of all epochs without wipeout at least {100 * LEAST_SAVED:g} % are "
+                "saved with both seeds; it does not hold if less is with both. Times on several "
+                "devices, or with more searches beside, do not compare, and decide nothing.",
+                jobs=runs("wipeout", "default", "no-wipeout"),
+                judge=search_judges.faster,
+            ),
+            Part(
+                statement="It makes the network smaller during the search",
+                rule="Trainable numbers left, mean over all epochs but the last, whose end deletes all "
+                f"but the leaders: {100 * LEAST_SAVED:g} % fewer than at first with both seeds; it does "
+                "not hold if less is saved with both. Memory is told beside. This depends on no "
+                "machine.",
+                jobs=runs("wipeout", "default", "no-wipeout"),
+                judge=search_judges.smaller,
+            ),
+            Part(
+                statement="A relaxed threshold saves more time",
+                rule=f"As the first part, ζ = 0.1 and 0.03 against ζ = 1: {100 * LEAST_SAVED:g} % in "
+                "all four runs, or in none.",
+                jobs=runs("wipeout", "default", *RELAXED),
+                judge=search_judges.relaxed,
+            ),
+        ],
+    ),
+    "c": SearchClaim(
+        title="The derived learning rates are those to use",
+        says="“The theory behind it further provides guidance for the choice of learning rates” (Sec. "
+        "1): η* of eq. 4 with T = d × E × r (Sec. 3.1, 3.2.2), “an upper bound on the optimal learning "
+        "rates” (Remark 1).",
+        evidence="Here a mixture is updated once a batch. The default puts these rounds into eq. 4 "
+        "(`matched`); `--faithful` puts the paper's T there, which is greater, so that its rate is "
+        "smaller.",
+        parts=[
+            Part(
+                statement="With the paper's rates mixtures become sparse",
+                rule="Mean normalised entropy (Sec. 8.5) of `--faithful` on NAS-Bench-201 before the "
+                f"last epoch: below {SPARSE:g} with both seeds; it does not hold if both have "
+                f"{UNIFORM:g} or more, where mixtures are all but uniform.",
+                jobs=runs("full", "faithful"),
+                judge=search_judges.decisive_rate,
+            ),
+            Part(
+                statement="The paper's protocol, with its rates, is no worse than the default, with "
+                "greater ones",
+                rule="True accuracies on NAS-Bench-201, default (four seeds) against `--faithful` "
+                "(two): the rule of a gain in (a), turned round. It does not hold if the default is "
+                f"better, and holds if a lead of {MARGIN:g} points is ruled out. The two also differ in "
+                "AutoAugment, skip dropout and the operation `none`: this is about whole protocols.",
+                jobs=runs("full", "default", "faithful"),
+                judge=search_judges.paper_rate,
+            ),
+        ],
+    ),
+    "d": SearchClaim(
+        title="Its cells are deep",
+        says="“Much deeper then a typical NAS cell”, “unlike most NAS methods, that usually produce "
+        "shallow cells” (Sec. 10, Table 4).",
+        evidence="Depths, as the paper defines them, of the normal cells of three default searches of "
+        f"the DARTS space. The paper's cell has {zoo_cell('xnas').depth:g}; random cells have 1.25 in "
+        "the mean.",
+        parts=[
+            Part(
+                statement="They are deeper than the others in Table 4",
+                rule=f"All three above {DEEPEST_RIVAL:g} (Amoeba-A, the deepest but XNAS's); it does "
+                "not hold if none is. Three random cells pass with chance "
+                "0.63.",
+                jobs=runs("darts", "default"),
+                judge=search_judges.deeper_than_rivals,
+            ),
+            Part(
+                statement="They are deeper than chance",
+                rule="Exact chances, over all random cells, of a mean depth as great and as small: it "
+                f"holds if the first is at most {LEVEL:g}, and does not if the second is.",
+                jobs=runs("darts", "default"),
+                judge=search_judges.deeper_than_chance,
+            ),
+        ],
+    ),
+    "e": SearchClaim(
+        title="Its cells are better than random ones and than DARTS's",
+        says="Other methods are “only slightly better than random search” (Sec. 1, after others); XNAS "
+        "outperforms previous methods “by a large margin” (Sec. 4.2, Table 1). The paper trains no "
+        "random cell.",
+        evidence="Trainings from scratch on CIFAR-10, recipe `quick`, 24 epochs, three seeds a cell: "
+        "small networks, far from the paper's 1,500 epochs. A cell is one observation. Test accuracies "
+        "are those of the last weights, and all cells of the default search count, whatever theirs is.",
+        parts=[
+            Part(
+                statement="Found cells are better than random ones",
+                rule="Three cells of the default search against four random ones. It holds if the 95 % "
+                f"interval lies above zero and a permutation test gives p of at most {LEVEL:g}. It does "
+                f"not if the interval lies below {MARGIN:g} points.",
+                jobs=trainings(*DEFAULT, *RANDOM),
+                judge=search_judges.better_than_random,
+            ),
+            Part(
+                statement="Found cells are better than the published cell DARTS_V2",
+                rule="The same three against that one cell, which its authors chose among several "
+                "searches. It holds if the 95 % interval (Student's, over the three) lies above zero "
+                f"and each of them is above it. It does not if the interval lies below {MARGIN:g} "
+                "points. It says nothing about other cells that DARTS finds.",
+                jobs=trainings(*DEFAULT, DARTS_V2),
+                judge=search_judges.better_than_darts,
+            ),
+        ],
+    ),
+    "f": SearchClaim(
+        title="One run suffices",
+        says="Nowhere said, but implied: one cell of “a single search” (Sec. 4.1) stands for the method "
+        "in Tables 1 to 4, and no spread is given.",
+        evidence="Searches that differ in their seed alone.",
+        parts=[
+            Part(
+                statement="True accuracies of four default searches of NAS-Bench-201 vary little",
+                rule="The 95 % interval of their standard deviation (chi-squared) lies below "
+                f"{SMALL_DEVIATION:g} points; it does not hold if it lies above. Four seeds give a wide "
+                "interval.",
+                jobs=runs("full", "default"),
+                judge=search_judges.varies_little,
+            )
+        ],
+    ),
+}
+
+HEAD = """# What the paper claims of its search, and what ours say
+
+Written by `experiments/write_results.py` from `results/*.jsonl`; a test holds the page equal to what it would write. The runs are those of
+[results.md](results.md), which has their numbers one by one. Claims that need no search are judged by `xnas reproduce`.
+
+**Rules.** They were set before any of these runs, when five epochs of three searches and short trainings of published and random cells were
+known. A part is judged when all runs that it names are done, with the seeds declared in `experiments/searches.py` and
+`experiments/compare_cells.py`, by the last epoch: no epoch, seed or cell is chosen by its accuracy, and nothing is judged by one seed where
+seeds are a sample. True accuracies are NAS-Bench-201's on the test set, in percent after 200 epochs, of the cell without `none`; a search never sees
+them. Not decided means that the runs neither show it nor rule it out, which is likely with so few. A claim holds if all its
+parts do, and does not if one does not. An interval of 95 % errs one time in twenty.
+
+**Whose search.** `--faithful` is the paper's protocol as printed. The default is ours: its rate is matched to the rounds played, it trains
+with skip dropout and without AutoAugment. Each rule says which one it judges. Spreads are means and standard deviations over runs, with the
+least and the most.
+"""  # noqa: E501 - lines of Markdown
+
+
+def page(results: Results) -> str:
+    """All claims, the verdicts first."""
+    rows = [
+        [f"({letter}) {claim.title}", part.statement, f"**{part.outcome(results)[1]}**"]
+        for letter, claim in CLAIMS.items()
+        for part in claim.parts
+    ]
+    summary = table(("claim", "part", "verdict"), rows)
+    sections = [_section(letter, claim, results) for letter, claim in CLAIMS.items()]
+    return "\n".join([HEAD, summary, "", *sections])
+
+
+def _section(letter: str, claim: SearchClaim, results: Results) -> str:
+    lines = [
+        f"## ({letter}) {claim.title}: {claim.verdict(results)}",
+        "",
+        f"**The paper.** {claim.says}",
+        "",
+        f"**Evidence.** {claim.evidence}",
+        "",
+    ]
+    for part in claim.parts:
+        measured, verdict = part.outcome(results)
+        lines += [
+            f"### {part.statement}",
+            "",
+            f"- Rule: {part.rule}",
+            f"- Measured: {measured}",
+            f"- Verdict: **{verdict}**",
+            "",
+        ]
+    return "\n".join(lines)

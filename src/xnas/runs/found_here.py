@@ -1,0 +1,60 @@
+"""Cells that this software searched for and trained, for a row of Table 1 beside the paper's.
+
+The numbers stand in `found_here.json`, which `experiments/write_results.py` writes from the results of
+runs; there are none while those have not been made.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+DATA_FILE = "found_here.json"
+MINUTES_A_DAY = 24 * 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundHere:
+    """All cells of one kind of search, each trained with several seeds; numbers are means over cells."""
+
+    row: str
+    searches: int
+    search_minutes: float
+    """Of one search, on one GPU."""
+    device: str
+    seeds: int
+    """Trainings of each cell."""
+    error: float
+    """Test error in percent."""
+    deviation: float
+    """Standard deviation of the error from cell to cell."""
+    recipe: str
+    network: str
+    channels: int
+    parameters: int
+    macs: int
+    depth: float
+
+    @property
+    def search_days(self) -> float:
+        """Search cost as the paper's tables have it."""
+        return self.search_minutes / MINUTES_A_DAY
+
+    @property
+    def note(self) -> str:
+        """How the numbers came about."""
+        return (
+            f"not the paper's: means over the cells of {self.searches} searches, "
+            f"{self.search_minutes:.1f} minutes each on one {self.device}; recipe {self.recipe}, "
+            f"{self.seeds} trainings a cell, standard deviation between cells {self.deviation:.2f} "
+            "points"
+        )
+
+
+@cache
+def found_here() -> tuple[FoundHere, ...]:
+    """Rows that runs of this software gave."""
+    text = (files("xnas.runs") / DATA_FILE).read_text(encoding="utf8")
+    return tuple(FoundHere(**row) for row in json.loads(text)["rows"])
