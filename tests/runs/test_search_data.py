@@ -113,7 +113,7 @@ def test_bad_images_stop_a_search_unless_they_are_skipped(tmp_path, photos):
     listener = Listener()
     settings = tiny(out=tmp_path / "run", epochs=1, skip_bad_images=True, image_size=8, resize="pad")
     search(settings, str(photos), display=listener)
-    assert "1 bad images left out" in listener.lines[0]
+    assert "1 bad image left out" in listener.lines[0]
     assert "to 8 x 8 (fit inside, then pad with black)" in listener.lines[0]
 
 
