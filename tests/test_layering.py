@@ -11,6 +11,7 @@ LAYERS = [
     "records",
     "registry",
     "files",
+    "words",
     "theory",
     "toys",
     "optim",
@@ -29,8 +30,8 @@ LAYERS = [
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
 ABOVE["registry"] = {"errors"}
-ABOVE["files"] = set()
-ABOVE["report"] = {"errors", "records"}
+ABOVE["files"] = ABOVE["words"] = set()
+ABOVE["report"] = {"errors", "records", "words"}
 ABOVE["engine"] -= {"data", "benchmarks"}
 ABOVE["data"] = {"errors", "records", "registry", "files"}
 ABOVE["toys"] = {"errors", "records", "theory"}
@@ -39,7 +40,7 @@ ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}
 ABOVE["kernels"] = {"errors"}
 ABOVE["timm"] = {"errors", "registry", "space", "data"}
 
-STDLIB_ONLY = {"errors", "records", "registry", "files"}
+STDLIB_ONLY = {"errors", "records", "registry", "files", "words"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
 
 

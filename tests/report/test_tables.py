@@ -6,7 +6,8 @@ import io
 import pytest
 
 from xnas.records import Claim, Table
-from xnas.report.tables import aligned_table, claims_page, count_verdicts, counted, table_csv, table_page
+from xnas.report.tables import aligned_table, claims_page, count_verdicts, table_csv, table_page
+from xnas.words import counted
 
 
 def claims(**counts):

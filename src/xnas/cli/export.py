@@ -8,8 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.records import ExportResult
-from xnas.report.tables import aligned_table, counted
+from xnas.report.tables import aligned_table
 from xnas.runs.export import TOLERANCE, ExportConfig, export_run
+from xnas.words import counted
 
 DEFAULTS = ExportConfig()
 

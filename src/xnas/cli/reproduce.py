@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.report.tables import counted
 from xnas.runs import reproduce as job
 from xnas.runs.reproduce import ITEMS, ReproduceConfig
+from xnas.words import counted
 
 DEFAULTS = ReproduceConfig()
 Item = Annotated[str, Parameter(help=f"What to make: {', '.join(ITEMS)}; all by default.")]

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from xnas.errors import ConfigError
 from xnas.records import Evaluation
 from xnas.report.figures import INK, METHOD_STYLES, QUIET, house_style, label_panel, new_figure
-from xnas.report.tables import aligned_table, counted, markdown_table
+from xnas.report.tables import aligned_table, markdown_table
+from xnas.words import counted
 
 BLUE = METHOD_STYLES["xnas"].colour
 SHADES = LinearSegmentedColormap.from_list("share of a class", ["#ffffff", "#9dc3e0", BLUE])

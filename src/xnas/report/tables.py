@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from xnas.records import Claim, DataCost, Entry, RoundCost, StepCost, Table, TrainStepCost, Verdict
+from xnas.words import counted
 
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
@@ -67,11 +68,6 @@ def aligned_table(
         return "  ".join(padded).rstrip()
 
     return "\n".join(map(row, lines))
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 figure`, `2 figures`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def count_verdicts(claims: Iterable[Claim]) -> str:

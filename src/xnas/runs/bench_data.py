@@ -21,8 +21,8 @@ from xnas.data import BatchSource, ImageData, augmentation_for, training_augment
 from xnas.data.policies import policy_named
 from xnas.errors import ConfigError
 from xnas.records import DataCost
-from xnas.report.tables import counted
 from xnas.runs.devices import pick_device
+from xnas.words import counted
 
 FILLS = {"cuda": 20, "cpu": 2}
 """Batches in one timing, by kind of device; their mean counts."""

@@ -22,8 +22,8 @@ from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig, resolve
-from xnas.runs.words import counted
 from xnas.space import Genotype, Network, count_macs, count_parameters, create_model
+from xnas.words import counted
 
 FEWEST_KEPT = 2  # images of a class; fewer are told
 RECOMPILES = 64  # of one cell's code, for cells of different sizes

@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 from xnas import report, toys
 from xnas.errors import ConfigError
 from xnas.records import Claim, Table
-from xnas.report.tables import claims_page, count_verdicts, counted, table_csv, table_page
+from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
 from xnas.runs import reproduce_tables, size_tables
 from xnas.runs.bench_theory import essential_bytes, state_bytes
 from xnas.runs.folder import filled_folder, write_json
 from xnas.runs.table_claims import depth_claims
 from xnas.space import list_cells
+from xnas.words import counted
 
 LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
 

@@ -8,7 +8,7 @@ from xnas.runs.briefing import duration
 from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare_training import PreparedTraining
 from xnas.runs.sources import holding
-from xnas.runs.words import counted
+from xnas.words import counted
 
 
 def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:

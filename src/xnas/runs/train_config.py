@@ -12,7 +12,6 @@ import torch
 from xnas.errors import ConfigError
 from xnas.runs.checks import require_kinds, require_least
 from xnas.runs.recipes import Recipe, recipe_for, seen_size
-from xnas.runs.words import counted
 from xnas.space import (
     NETWORKS,
     PRESETS,
@@ -23,6 +22,7 @@ from xnas.space import (
     create_model,
 )
 from xnas.space.benchmark_network import CELLS, CHANNELS
+from xnas.words import counted
 
 MOST_CHANNELS = 1024
 PAPERS_SIDE = 32  # of the images that a cutout is said for

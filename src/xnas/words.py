@@ -1,4 +1,4 @@
-"""Numbers in the lines that a run says. `xnas.report` has the same, and loads matplotlib."""
+"""Numbers in sentences."""
 
 from __future__ import annotations
 
