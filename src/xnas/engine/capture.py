@@ -8,6 +8,7 @@ long as the graph lives: let go of it before the next one is recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from torch import Generator, Tensor
 
 from xnas.engine.checkpoint import search_state
 from xnas.engine.search import Search, descend_train_loss, draw_batches, reveal_rewards
+from xnas.errors import RoundError
 
 WARM_UPS = 3  # before a capture: libraries choose their kernels and allocate
 
@@ -71,7 +73,7 @@ def capture(
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            with rehearsal():
+            with rehearsal(), suppress(RoundError):  # rewards are what memory held: anything
                 step()
             restore()
             for _ in range(WARM_UPS):
