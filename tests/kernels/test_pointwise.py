@@ -64,6 +64,14 @@ def drawn(sides, shape, *, transposed=False, dtype=torch.float32):
     return x, sides.draw(slots, channels, outputs)
 
 
+def gradient_of_transposed(x, flow):
+    """Of weights (channels out, channels in) that meet the ReLU of images, as those of trainings do."""
+    like = x.new_empty(len(x), flow.shape[2], x.shape[2]).transpose(1, 2)
+    out = pointwise_weight_gradient(x, flow, relu=True, like=like)
+    assert out.stride() == like.stride()
+    return out
+
+
 def running_statistics(sides, shape):
     return sides.draw(shape[0], shape[3]), sides.draw(shape[0], shape[3]).square()
 
@@ -100,6 +108,13 @@ class TestKernels:
         slots, pixels, channels, outputs = shape
         gradient = sides.draw(slots, pixels, outputs)
         sides.compare(pointwise_weight_gradient, sides.draw(slots, pixels, channels), gradient)
+
+    @pytest.mark.parametrize("shape", [*SHAPES[1:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[7:]])
+    def test_gradients_lie_as_the_weights_do(self, sides, shape):
+        slots, pixels, channels, outputs = shape
+        x = sides.draw(slots, pixels, channels)
+        x[0, 7, 2] = torch.nan
+        sides.compare(gradient_of_transposed, x, sides.draw(slots, pixels, outputs))
 
     @pytest.mark.parametrize("programs", [1, 4, 40])
     def test_shares_of_the_pixels_add_up(self, sides, monkeypatch, programs):
@@ -200,6 +215,7 @@ class TestBfloat16:
         gradient = sides.draw(slots, pixels, outputs, dtype=torch.bfloat16)
         assert sides.kernel(pointwise_weight_gradient, x, gradient).dtype == torch.float32
         sides.compare(pointwise_weight_gradient, x, gradient)
+        sides.compare(gradient_of_transposed, x, gradient)
 
 
 def test_the_gradient_of_the_weights_is_wide(sides, monkeypatch):

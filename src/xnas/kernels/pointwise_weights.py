@@ -22,16 +22,16 @@ def pointwise_weight_gradient(
 ) -> Tensor:
     """Gradient (slots, channels in, channels out) of the weights, in float32 at least.
 
-    It has the strides of `like`, if that is given.
+    In memory it lies as `like` does, if that is given: in this order, or transposed.
     """
     slots, pixels, channels = x.shape
     outputs = gradient.shape[2]
     wide = torch.promote_types(x.dtype, torch.float32)
-    shape = (slots, channels, outputs)
-    if like is None:
-        out = x.new_empty(shape, dtype=wide)
+    transposed = like is not None and not like.is_contiguous()
+    if transposed:
+        out = x.new_empty(slots, outputs, channels, dtype=wide).transpose(1, 2)
     else:
-        out = torch.empty_strided(shape, like.stride(), dtype=wide, device=x.device)
+        out = x.new_empty(slots, channels, outputs, dtype=wide)
     if not slots or not compiles_for(x):
         return out.copy_(plain_pointwise_weight_gradient(x.relu() if relu else x, gradient))
     block_k, block_n = (max(16, channel_block(n, least=64)) for n in (channels, outputs))
@@ -47,10 +47,9 @@ def pointwise_weight_gradient(
         partial,
         pixels,
         share,
-        out.numel(),
-        *out.stride(),
         channels=channels,
         outputs=outputs,
+        transposed=transposed,
         block_m=block_m,
         block_k=block_k,
         block_n=block_n,
@@ -65,19 +64,16 @@ def plain_pointwise_weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
     return torch.bmm(x.transpose(1, 2), gradient)
 
 
-@kernel(numbers=["pixels", "share", "size", "stride_slot", "stride_in", "stride_out"])
+@kernel(numbers=["pixels", "share"])
 def _weight_gradient(
     x,
     gradient,
     partial,
     pixels,
     share,
-    size,
-    stride_slot,
-    stride_in,
-    stride_out,
     channels: tl.constexpr,
     outputs: tl.constexpr,
+    transposed: tl.constexpr,
     block_m: tl.constexpr,
     block_k: tl.constexpr,
     block_n: tl.constexpr,
@@ -110,9 +106,6 @@ def _weight_gradient(
         total = tl.dot(value, flow, total, input_precision="ieee")
         x += block_m * channels
         gradient += block_m * outputs
-    place = split.to(tl.int64) * size + slot * stride_slot
-    tl.store(
-        partial + place + k[:, None] * stride_in + n[None, :] * stride_out,
-        total,
-        mask=(k < channels)[:, None] & (n < outputs)[None, :],
-    )
+    partial += (split.to(tl.int64) * tl.num_programs(1) + slot) * (channels * outputs)
+    place = n[None, :] * channels + k[:, None] if transposed else k[:, None] * outputs + n[None, :]
+    tl.store(partial + place, total, mask=(k < channels)[:, None] & (n < outputs)[None, :])
