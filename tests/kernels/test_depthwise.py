@@ -13,8 +13,8 @@ INPUTS = 4
 SORTED = (0, 0, 2)  # inputs 1 and 3 are read by no slot
 MIXED = (2, 0, 0)
 
-# kernel, stride, dilation, channels, batch, height, width; at stride 1 a lane computes 4 pixels that are
-# a dilation apart, so a column is runs of 4 or 8, the last of which may be cut off
+# kernel, stride, dilation, channels, batch, height, width; at stride 1 a lane computes 4 or 8 pixels
+# that are a dilation apart, so a column is runs of 4 to 16, the last of which may be cut off
 SMALL = [
     (3, 1, 1, 5, 2, 7, 5),
     (5, 1, 1, 16, 1, 6, 9),
@@ -30,8 +30,15 @@ SMALL = [
     (5, 2, 2, 1, 2, 9, 17),
     (7, 2, 2, 3, 1, 3, 5),  # larger than its image
 ]
+LONG = [
+    (3, 1, 1, 6, 1, 16, 2),
+    (5, 1, 2, 4, 1, 16, 3),
+    (5, 1, 1, 40, 1, 23, 2),
+    (3, 1, 2, 16, 1, 17, 2),  # of 8 pixels the last run would have one, so they have 4
+]
 SHAPES = [
     *SMALL,
+    *LONG,
     pytest.param((7, 2, 1, 5, 2, 8, 8), marks=pytest.mark.slow),
     pytest.param((5, 2, 1, 70, 4, 15, 14), marks=pytest.mark.slow),
     pytest.param((5, 1, 2, 70, 4, 15, 13), marks=pytest.mark.slow),
@@ -54,9 +61,10 @@ def forward(x, *weights, plan, stride, relu=True):
     return depthwise(x, weights, plan, stride=stride, relu=relu)
 
 
-def input_gradient(gradient, x, *weights, plan, stride):
+def input_gradient(gradient, x, *weights, plan, stride, relu=True):
     into = x.new_full((len(plan.groups), *x.shape[1:]), torch.nan)
-    depthwise_input_gradient(gradient, weights, plan, x, stride=stride, into=into)
+    gate = x if relu else None
+    depthwise_input_gradient(gradient, weights, plan, gate, stride=stride, into=into)
     return into
 
 
@@ -230,7 +238,7 @@ class TestTogether:
         assert arrivals[-1] == len(plan.groups)
 
 
-@pytest.mark.parametrize("shape", [SMALL[0], SMALL[1], SMALL[9], *LARGE])
+@pytest.mark.parametrize("shape", [SMALL[0], SMALL[1], SMALL[9], *LONG, *LARGE])
 class TestBfloat16:
     """Images in bfloat16, weights in float32: sums are made in float32, only results are rounded."""
 
@@ -290,7 +298,8 @@ def test_slots_with_inputs_of_their_own_need_no_groups(sides, stride):
     weights = [sides.draw(2, 9, 4), sides.draw(1, 25, 4)]
     gradient = sides.draw(3, 2, -(-5 // stride), 6 // stride, 4)
     plan = plan_of(rows, inputs=3, device=x.device, alone=True)
-    sides.compare(input_gradient, gradient, x, *weights, plan=plan, stride=stride)
+    for relu in (False, True):
+        sides.compare(input_gradient, gradient, x, *weights, plan=plan, stride=stride, relu=relu)
 
 
 def test_nothing_infinite_flows_through_a_closed_gate(sides):
@@ -300,6 +309,16 @@ def test_nothing_infinite_flows_through_a_closed_gate(sides):
     for side in (sides.kernel, sides.twin):
         for closed in (x, x - 1):
             assert not side(input_gradient, gradient, closed, weight, **numbers).any()
+
+
+@pytest.mark.parametrize("shape", [SMALL[3], SMALL[9], LONG[0], LONG[1]])
+def test_without_a_relu_everything_flows_back(sides, shape):
+    x, weight, gradient = drawn(sides, shape, MIXED)
+    numbers = numbers_of(sides, shape, MIXED)
+    sides.compare(input_gradient, gradient, x, weight, **numbers, relu=False)
+    for side in (sides.kernel, sides.twin):
+        free = side(input_gradient, gradient, x, weight, **numbers, relu=False)
+        assert torch.equal(free, side(input_gradient, gradient, x.exp(), weight, **numbers))
 
 
 def test_two_launches_give_the_same_bits(sides):

@@ -8,6 +8,7 @@ from xnas.kernels.depthwise_taps import (
     channels_together,
     compiled_sides,
     in_pairs,
+    longest_run,
     of_every_side,
     runs_of,
 )
@@ -23,6 +24,28 @@ def test_runs_cover_a_column_at_every_dilation():
     assert runs_of(32, 1, [1]) == (4, 8)
     assert runs_of(9, 1, [1, 2]) == (4, 4)  # two runs of every second pixel, twice: 16 places for 9
     assert runs_of(9, 2, [1, 2]) == (1, 9)
+    assert runs_of(32, 1, [1, 2], 8) == (8, 4)
+    assert runs_of(23, 1, [1, 2], 8) == (8, 4)  # three runs of dilation 1
+    assert runs_of(9, 2, [1, 2], 8) == (1, 9)
+
+
+@pytest.mark.parametrize(
+    ("height", "dilations", "run"),
+    [
+        *((height, (1, 2), 8) for height in (15, 16, 31, 32)),
+        *((height, (1,), 8) for height in (8, 23)),
+        *((height, (1,), 4) for height in (4, 17, 28)),
+        *((height, (1, 2), 4) for height in (8, 17, 23)),
+    ],
+)
+def test_runs_are_long_where_shorter_ones_would_cover_no_fewer_pixels(height, dilations, run):
+    rows = [(0, 3, dilation) for dilation in dilations]
+    assert longest_run(height, plan_of(rows, inputs=1, device=CPU)) == run
+
+
+def test_a_deletion_leaves_runs_as_long_as_they_were():
+    assert longest_run(8, plan(3, shrinks=True)) == 4  # dilation 2 may have been among them
+    assert longest_run(8, plan(3, shrinks=True, alone=True)) == 8
 
 
 def test_a_deletion_compiles_nothing_because_sides_that_may_occur_are_compiled():

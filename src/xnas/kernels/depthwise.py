@@ -7,8 +7,10 @@ by row, in this order in memory or with taps last. Convolutions are padded so th
 size; sums are made in float32 at least.
 
 A lane computes a few channels of a run: pixels of one column, a dilation apart. A pixel that was loaded
-serves all taps that touch it, and neighbouring lanes load what lies together in memory. The gradient of
-a convolution of stride 1 is one with its taps in reverse, by the same kernel.
+serves all taps that touch it, a tap all pixels of its run, and neighbouring lanes load what lies
+together in memory. A tap costs every lane a load, though many load the same, so runs are long and have
+few channels where images are high enough. The gradient of a convolution of stride 1 is one with its taps
+in reverse, by the same kernel.
 """
 
 from __future__ import annotations
@@ -17,18 +19,21 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from xnas.kernels.blocks import lane_width, parts
+from xnas.kernels.blocks import LANE, lane_width, parts
 from xnas.kernels.depthwise_plan import Plan, plain_depthwise, plain_depthwise_input_gradient
 from xnas.kernels.depthwise_squares import launch_squares
 from xnas.kernels.depthwise_taps import (
     BLOCK,
+    RUN,
     begins,
     channels_together,
     compiled_sides,
     first_tap,
     in_pairs,
+    longest_run,
     numbers_at,
     of_every_side,
+    replaced,
     runs_of,
 )
 from xnas.kernels.language import compiles_for, inside, kernel, tl
@@ -52,18 +57,25 @@ def depthwise(
         size = parts(height, stride), parts(width, stride)
         out = x.new_empty(len(plan.rows), batch, *size, channels)
     if plan.rows and compiles_for(x):
-        _launch(x, weights, plan, x, out, stride, back=False, relu=relu)
+        _launch(x, weights, plan, None, out, stride, back=False, relu=relu)
     elif plan.rows:
         plain_depthwise(x.relu() if relu else x, weights, plan, stride, out)
     return out
 
 
 def depthwise_input_gradient(
-    gradient: Tensor, weights: Sequence[Tensor], plan: Plan, x: Tensor, *, stride: int, into: Tensor
+    gradient: Tensor,
+    weights: Sequence[Tensor],
+    plan: Plan,
+    x: Tensor | None,
+    *,
+    stride: int,
+    into: Tensor,
 ) -> None:
     """Put what flows back from each of the plan's groups, through the ReLU, into `into`.
 
-    `into` is (groups, batch, height, width, channels). Either `x` or its ReLU will do.
+    `into` is (groups, batch, height, width, channels). Either `x` or its ReLU will do; with None there
+    was no ReLU.
     """
     if not plan.rows:
         return
@@ -79,7 +91,7 @@ def _launch(
     x: Tensor,
     weights: Sequence[Tensor],
     plan: Plan,
-    gate: Tensor,
+    gate: Tensor | None,
     out: Tensor,
     stride: int,
     *,
@@ -87,9 +99,10 @@ def _launch(
     relu: bool,
 ) -> None:
     outputs, batch, height, width, channels = out.shape
-    vector = lane_width(channels)
-    run, runs = runs_of(height, stride, plan.dilations)
-    block = BLOCK // vector
+    run, runs = runs_of(height, stride, plan.dilations, longest_run(height, plan))
+    shorter = max(1, run // RUN)  # lanes of longer runs: a thread has no room for more outputs
+    vector = lane_width(channels, LANE // shorter)
+    block = BLOCK // shorter // vector
     from_height, from_width = x.shape[2:4]
     paired, (x,) = in_pairs(x)
     _convolve[(parts(batch * runs * width * (channels // vector), block), outputs)](
@@ -98,7 +111,7 @@ def _launch(
         plan.table,
         plan.group_table,
         plan.members,
-        gate,
+        out if gate is None else gate,
         out,
         batch,
         from_height=from_height,
@@ -113,6 +126,7 @@ def _launch(
         back=back,
         grouped=back and not plan.alone,
         relu=relu,
+        gated=gate is not None,
         sides=compiled_sides(plan),
         run=run,
         block=block,
@@ -143,6 +157,7 @@ def _convolve(
     back: tl.constexpr,
     grouped: tl.constexpr,
     relu: tl.constexpr,
+    gated: tl.constexpr,
     sides: tl.constexpr,
     run: tl.constexpr,
     block: tl.constexpr,
@@ -154,13 +169,13 @@ def _convolve(
         _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
             from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
-            sides, run, block, 1,
+            gated, sides, run, block, 1,
         )  # fmt: skip
     else:
         _write_runs(
             x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
             from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
-            sides, run, block, 2,
+            gated, sides, run, block, 2,
         )  # fmt: skip
 
 
@@ -188,6 +203,7 @@ def _write_runs(
     back: tl.constexpr,
     grouped: tl.constexpr,
     relu: tl.constexpr,
+    gated: tl.constexpr,
     sides: tl.constexpr,
     run: tl.constexpr,
     block: tl.constexpr,
@@ -214,8 +230,7 @@ def _write_runs(
     image = line // runs
     top = begins(line % runs, apart, run)
     fits = image < images
-    a0 = tl.zeros((block, vector), tl.float32)
-    a1, a2, a3 = a0, a0, a0
+    totals = (tl.zeros((block, vector), tl.float32),) * run
     plane = tl.full((), groups * loaded * from_height * from_width, tl.int64) * images
     for number in range(begin, end):
         side = tl.load(rows + 4 * number + 1)
@@ -230,29 +245,29 @@ def _write_runs(
             if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
                 if side == known:
                     weight = weight3 if known == 3 else weight5 if known == 5 else weight7
-                    a0, a1, a2, a3 = _add_taps(
-                        a0, a1, a2, a3, origin + unit, weight + row * (known * known * channels), image,
+                    totals = _add_taps(
+                        totals, origin + unit, weight + row * (known * known * channels), image,
                         top, left, fits, c, from_height, from_width, dilation, channels, known, paired,
                         together, stride, back, relu, run,
                     )  # fmt: skip
     plane = tl.full((), channels * height * width, tl.int64) * images
+    place = (((image * height + top) * width + left) * channels)[:, None] + c
+    below: tl.constexpr = dilation * width * channels
+    if gated:  # all of them before a store: no load may overtake one
+        pixel = gate + source * plane + place
+        for index in tl.static_range(run):
+            there = (fits & (top + index * dilation < height))[:, None]
+            passes = tl.load(pixel + index * below, mask=there, other=0.0) > 0
+            totals = replaced(totals, index, tl.where(passes, totals[index], 0.0))
+    pixel = out + which * plane + place
     for index in tl.static_range(run):
-        total = a0 if index == 0 else a1 if index == 1 else a2 if index == 2 else a3
-        y = top + index * dilation
-        place = (((image * height + y) * width + left) * channels)[:, None] + c
-        there = (fits & (y < height))[:, None]
-        if back:
-            passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
-            total = tl.where(passes, total, 0.0)
-        tl.store(out + which * plane + place, total, mask=there)
+        there = (fits & (top + index * dilation < height))[:, None]
+        tl.store(pixel + index * below, totals[index], mask=there)
 
 
 @inside
 def _add_taps(
-    a0,
-    a1,
-    a2,
-    a3,
+    totals,
     x,
     weight,
     image,
@@ -298,12 +313,5 @@ def _add_taps(
             for index in tl.static_range(run):
                 if step - index >= 0 and step - index < side:
                     factor = tl.load(tap + (step - index) * (-row if back else row)).to(tl.float32)
-                    if index == 0:
-                        a0 += value * factor
-                    if index == 1:
-                        a1 += value * factor
-                    if index == 2:
-                        a2 += value * factor
-                    if index == 3:
-                        a3 += value * factor
-    return a0, a1, a2, a3
+                    totals = replaced(totals, index, totals[index] + value * factor)
+    return totals

@@ -113,7 +113,12 @@ def plain_depthwise(x: Tensor, weights: Sequence[Tensor], plan: Plan, stride: in
 
 
 def plain_depthwise_input_gradient(
-    gradient: Tensor, weights: Sequence[Tensor], plan: Plan, x: Tensor, stride: int, into: Tensor
+    gradient: Tensor,
+    weights: Sequence[Tensor],
+    plan: Plan,
+    x: Tensor | None,
+    stride: int,
+    into: Tensor,
 ) -> None:
     """The twin of `depthwise_input_gradient`."""
     into.zero_()
@@ -125,7 +130,7 @@ def plain_depthwise_input_gradient(
         flown = _slots(conv2d_input(size, taps, images, *numbers, groups=len(taps)), len(kind.slots))
         for source, flow in zip(kind.sources, flown.to(into.dtype), strict=True):
             group = plan.groups.index((source, kind.dilation))
-            into[group] += torch.where(x[source] > 0, flow, 0.0)
+            into[group] += flow if x is None else torch.where(x[source] > 0, flow, 0.0)
 
 
 def plain_depthwise_weight_gradient(

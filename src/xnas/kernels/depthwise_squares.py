@@ -25,7 +25,7 @@ from xnas.kernels.language import inside, kernel, tl
 
 
 def launch_squares(
-    gradient: Tensor, weights: Sequence[Tensor], plan: Plan, gate: Tensor, into: Tensor
+    gradient: Tensor, weights: Sequence[Tensor], plan: Plan, gate: Tensor | None, into: Tensor
 ) -> None:
     """The kernel of `depthwise_input_gradient` at stride 2."""
     groups, batch, height, width, channels = into.shape
@@ -38,7 +38,7 @@ def launch_squares(
         *of_every_side(weights, plan),
         plan.group_table,
         plan.members,
-        gate,
+        into if gate is None else gate,
         into,
         batch,
         rows=gradient.shape[2],
@@ -48,6 +48,7 @@ def launch_squares(
         channels=channels,
         vector=vector,
         together=channels_together(weights),
+        gated=gate is not None,
         sides=compiled_sides(plan),
         block=block,
     )
@@ -71,6 +72,7 @@ def _spread(
     channels: tl.constexpr,
     vector: tl.constexpr,
     together: tl.constexpr,
+    gated: tl.constexpr,
     sides: tl.constexpr,
     block: tl.constexpr,
 ):
@@ -106,8 +108,10 @@ def _spread(
         y, z = 2 * row + index // 2, 2 * column + index % 2
         place = (((image * height + y) * width + z) * channels)[:, None] + c
         there = (fits & (y < height) & (z < width))[:, None]
-        passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
-        tl.store(out + which * plane + place, tl.where(passes, total, 0.0), mask=there)
+        if gated:
+            passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
+            total = tl.where(passes, total, 0.0)
+        tl.store(out + which * plane + place, total, mask=there)
 
 
 @inside

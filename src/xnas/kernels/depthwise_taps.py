@@ -12,15 +12,32 @@ from xnas.kernels.depthwise_plan import Plan
 from xnas.kernels.language import inside, tl
 
 RUN = 4  # pixels a lane computes together
+LONG_RUN = 8  # of half as many channels
 BLOCK = 1024  # lanes x channels of a program
 SIDES = (3, 5, 7)
 
 
-def runs_of(height: int, stride: int, dilations: Sequence[int]) -> tuple[int, int]:
+def runs_of(height: int, stride: int, dilations: Sequence[int], run: int = RUN) -> tuple[int, int]:
     """Pixels of a run, and most runs of a column; at stride 2 neighbours share too little."""
     if stride > 1:
         return 1, height
-    return RUN, max(parts(height, RUN * dilation) * dilation for dilation in dilations)
+    return run, max(_runs(height, dilation, run) for dilation in dilations)
+
+
+def longest_run(height: int, plan: Plan) -> int:
+    """Pixels of a run at stride 1: 8 where of 4 no fewer would lie below the image, at any dilation.
+
+    Where slots that share inputs may be deleted, a dilation may go with them, which should compile
+    nothing: runs are those of either. Slots alone are second halves of convolutions, of one dilation.
+    """
+    dilations = [1, 2] if plan.shrinks and not plan.alone else plan.dilations
+    fit = all(LONG_RUN * _runs(height, d, LONG_RUN) <= RUN * _runs(height, d, RUN) for d in dilations)
+    return LONG_RUN if fit else RUN
+
+
+def _runs(height: int, dilation: int, run: int) -> int:
+    """Runs of a column: as many begin side by side as pixels are apart."""
+    return parts(height, run * dilation) * dilation
 
 
 def channels_together(weights: Sequence[Tensor]) -> bool:
@@ -80,3 +97,9 @@ def first_tap(weight, c, side: tl.constexpr, together: tl.constexpr):  # noqa: A
     if together:
         place = c
     return weight + place
+
+
+@inside
+def replaced(numbers, index: tl.constexpr, by):  # noqa: ANN201 - Triton's
+    """The tuple with another number in this place."""
+    return numbers[:index] + (by,) + numbers[index + 1 :]  # noqa: RUF005 - Triton's
