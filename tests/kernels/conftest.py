@@ -10,9 +10,9 @@ from xnas.kernels import language
 MODULES = [
     importlib.import_module(f"xnas.kernels.{name}")
     for name in (
-        *("departures", "depthwise", "depthwise_weights", "mixing", "mixing_gradients", "moments"),
-        *("normalization", "pointwise", "pointwise_weights", "pool_gradients", "pools", "returns"),
-        *("rewards", "states", "sums"),
+        *("departures", "depthwise", "depthwise_weights", "halves", "mixing", "mixing_gradients"),
+        *("moments", "normalization", "pointwise", "pointwise_weights", "pool_gradients", "pools"),
+        *("returns", "rewards", "states", "sums"),
     )
 ]
 

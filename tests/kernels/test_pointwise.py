@@ -160,6 +160,38 @@ class TestKernels:
 
         sides.compare(rectified, x, weight)
 
+    @pytest.mark.parametrize("shape", [(129, 5, 36), (65, 40, 70), (300, 16, 16)])
+    def test_several_slots_read_a_plane_and_lie_side_by_side(self, sides, shape):
+        pixels, channels, outputs = shape
+        planes = sides.whole(3, 0, 0, 2)
+
+        def forward(x, weight, running_mean, running_variance):
+            wide = torch.promote_types(x.dtype, torch.float32)
+            out = x.new_full((2, pixels, 2 * outputs), torch.nan)
+            mean, scale = x.new_empty(2, 2, 2 * outputs, dtype=wide)
+            into = Moments(mean, scale, running_mean.clone(), running_variance.clone())
+            pointwise_with_moments(x, weight, planes=planes, relu=True, out=out, into=into)
+            return out, mean, scale, into.running_mean, into.running_variance
+
+        x, weight = sides.draw(4, pixels, channels), sides.draw(4, channels, outputs)
+        running = sides.draw(2, 2 * outputs), sides.draw(2, 2 * outputs).square()
+        sides.compare(forward, x, weight, *running)
+        flow = sides.draw(2, pixels, 2 * outputs)
+        sides.compare(product, flow, weight.transpose(1, 2))
+        sides.compare(
+            lambda *two: pointwise(*two, out=two[0].new_empty(2, pixels, 2 * outputs)), x, weight
+        )
+        sides.compare(pointwise_weight_gradient, x, flow, planes=planes, relu=True)
+
+        out = sides.kernel(forward, x, weight, *running)[0]
+        for slot, plane in enumerate(planes.tolist()):
+            columns = slice(slot % 2 * outputs, (slot % 2 + 1) * outputs)
+            mine, gradient = out[slot // 2, :, columns], flow[slot // 2, :, columns]
+            assert torch.allclose(mine, x[plane].relu() @ weight[slot], atol=1e-4)
+            for side in (sides.kernel, sides.twin):
+                found = side(pointwise_weight_gradient, x, flow, planes=planes)[slot]
+                assert torch.allclose(found.to(x), x[plane].T @ gradient, atol=1e-3)
+
     def test_weights_may_lie_anywhere(self, sides):
         """Every second one of a larger tensor's, in both dimensions."""
         x, weight = sides.draw(2, 33, 5), sides.draw(2, 10, 14)[:, ::2, ::2]

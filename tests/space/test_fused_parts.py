@@ -2,8 +2,11 @@
 
 import copy
 
+import pytest
 import torch
 
+from xnas.kernels.moments import Moments
+from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
 from xnas.nn.operations import SEARCH, FactorizedReduction
 from xnas.space import SPACES
 from xnas.space.benchmark_supernet import BenchmarkSupernet
@@ -45,17 +48,33 @@ def test_reduced_skips_have_a_slot_for_an_edge():
     assert Tables(cell_of("normal")).reductions is None
 
 
-def test_reductions_together_are_the_modules_alone():
-    modules = [FactorizedReduction(3, 4, SEARCH).double() for _ in range(3)]
+@pytest.mark.parametrize("sources", [[0, 0, 1], [1, 1], [0]])
+def test_reductions_together_are_the_modules_alone(sources):
+    modules = [FactorizedReduction(3, 4, SEARCH).double() for _ in sources]
     alone = copy.deepcopy(modules)
-    inputs = [torch.randn(2, 5, 7, 3, dtype=torch.float64) for _ in range(2)]
-    sources = [0, 0, 1]
-    together = Reductions(modules, sources)(inputs)
-    assert together.shape == (3, 2 * 3 * 4, 4)
-    for found, module, one, source in zip(together, modules, alone, sources, strict=True):
+    inputs = torch.randn(2, 2, 5, 7, 3, dtype=torch.float64, requires_grad=True)
+    together = Reductions(modules, sources)
+    active, weight = inputs.detach().relu(), together.packed.detach()
+    products = active.new_empty(len(modules), 2 * 3 * 4, 4)
+    moments = Moments(*active.new_empty(2, len(modules), 4))
+    halves = together.forward(active, weight, out=products, into=moments)
+    normalized = normalize(products, moments, relu=False)
+    upstream = torch.randn_like(products)
+    flow = normalization_gradient(
+        upstream, products, moments, normalization_sums(upstream, products, moments)
+    )
+    into = torch.ones_like(inputs)
+    together.input_gradient(flow, weight, gate=active, into=into)
+    together.packed.backward(together.weight_gradient(halves, flow))
+    for index, (module, one, source) in enumerate(zip(modules, alone, sources, strict=True)):
         expected = one(inputs[source].permute(0, 3, 1, 2)).permute(0, 2, 3, 1).flatten(0, 2)
-        torch.testing.assert_close(found, expected)
+        expected.backward(upstream[index])
+        torch.testing.assert_close(normalized[index], expected)
+        torch.testing.assert_close(module.norm.running_mean, one.norm.running_mean)
         torch.testing.assert_close(module.norm.running_var, one.norm.running_var)
+        torch.testing.assert_close(module.even.weight.grad, one.even.weight.grad)
+        torch.testing.assert_close(module.odd.weight.grad, one.odd.weight.grad)
+    torch.testing.assert_close(into - 1, inputs.grad)
 
 
 def test_fused_cells_pack_a_stage_s_living_convolutions():

@@ -1,8 +1,11 @@
 """Pointwise convolutions of many slots at once: a matrix product a slot, with the moments of its result.
 
-Inputs are (slots, pixels, channels), weights (slots, channels in, channels out). Batch statistics are
-gathered while results are still in registers, as a mean and a sum of squares about it for each program's
-pixels, which add up without cancellation.
+Inputs are (slots, pixels, channels), weights (slots, channels in, channels out). Slots may lie side by
+side: of inputs or results that are fewer than the weights, a row holds the channels of several slots in
+turn. Or several slots read the same input: which of them, `planes` (slots) says.
+
+Batch statistics are gathered while results are still in registers, as a mean and a sum of squares about
+it for each program's pixels, which add up without cancellation.
 """
 
 from __future__ import annotations
@@ -25,35 +28,59 @@ def pointwise(
     `weight` may be a transposed view.
     """
     if out is None:
-        out = x.new_empty(*x.shape[:2], weight.shape[2])
+        out = x.new_empty(len(weight), x.shape[1], weight.shape[2])
     if len(x) and compiles_for(x):
         launch_pointwise(x, weight, out, gate=gate)
     elif len(x):
         product = plain_pointwise(x, weight)
-        out.copy_(product if gate is None else torch.where(gate > 0, product, 0.0))
+        product = product if gate is None else torch.where(gate > 0, product, 0.0)
+        out.copy_(_side_by_side(product, len(out)))
     return out
 
 
 def pointwise_with_moments(
-    x: Tensor, weight: Tensor, *, relu: bool = False, out: Tensor, into: Moments
+    x: Tensor,
+    weight: Tensor,
+    *,
+    planes: Tensor | None = None,
+    relu: bool = False,
+    out: Tensor,
+    into: Moments,
 ) -> None:
-    """Products with `x` or its ReLU, and for each slot and channel their mean and 1 / deviation."""
+    """Products with `x` or its ReLU, and for each slot and channel their mean and 1 / deviation.
+
+    Moments lie side by side as results do.
+    """
     if not len(x):
         return
     if compiles_for(x):
-        rows, turns = _rows(x, weight.shape[2])
+        rows, turns = _rows(x, weight)
         blocks = parts(x.shape[1], turns * rows)
-        partial = x.new_empty(len(x), blocks, 2, weight.shape[2], dtype=torch.float32)
-        launch_pointwise(x, weight, out, partial=partial, relu=relu)
+        partial = x.new_empty(len(weight), blocks, 2, weight.shape[2], dtype=torch.float32)
+        launch_pointwise(x, weight, out, planes=planes, partial=partial, relu=relu)
         combine_moments(partial, x.shape[1], turns * rows, into)
     else:
-        out.copy_(plain_pointwise(x.relu() if relu else x, weight))
+        product = plain_pointwise(x.relu() if relu else x, weight, planes)
+        out.copy_(_side_by_side(product, len(out)))
         plain_moments(out, into)
 
 
-def plain_pointwise(x: Tensor, weight: Tensor) -> Tensor:
-    """The twin of `pointwise`."""
+def plain_pointwise(x: Tensor, weight: Tensor, planes: Tensor | None = None) -> Tensor:
+    """The twin of `pointwise`, whose results have slots of their own."""
+    x = slots_of(x, len(weight)) if planes is None else x[planes.long()]
     return torch.bmm(x, weight.to(x.dtype))
+
+
+def slots_of(x: Tensor, slots: int) -> Tensor:
+    """(slots, pixels, channels), of slots that may lie side by side."""
+    _, pixels, row = x.shape
+    together = slots // len(x)
+    return x.view(-1, pixels, together, row // together).transpose(1, 2).flatten(0, 1)
+
+
+def _side_by_side(x: Tensor, planes: int) -> Tensor:
+    """The way back from `slots_of`."""
+    return x.view(planes, -1, *x.shape[1:]).transpose(1, 2).flatten(2)
 
 
 def launch_pointwise(
@@ -61,20 +88,21 @@ def launch_pointwise(
     weight: Tensor,
     out: Tensor,
     *,
+    planes: Tensor | None = None,
     partial: Tensor | None = None,
     gate: Tensor | None = None,
     relu: bool = False,
 ) -> None:
     """The kernel of `pointwise`; `partial` receives a mean and a sum of squares a program."""
-    slots, pixels, channels = x.shape
-    outputs = weight.shape[2]
-    block_k, several = _depth(x)
+    pixels = x.shape[1]
+    slots, channels, outputs = weight.shape
+    block_k, several = _depth(x, channels)
     if channels > block_k:
         weight = weight.to(x.dtype)  # so that tensor cores take it from where a pipeline puts it
     if not weight.is_contiguous() and not weight.mT.is_contiguous():
         weight = weight.contiguous()
     block_n, block_rest = _columns(outputs)
-    block_m, turns = _rows(x, outputs)
+    block_m, turns = _rows(x, weight)
     columns = parts(outputs, block_n + block_rest)
     _product[(parts(pixels, turns * block_m), slots, columns)](
         x,
@@ -82,8 +110,12 @@ def launch_pointwise(
         out,
         out if partial is None else partial,
         out if gate is None else gate,
+        out if planes is None else planes,
         pixels,
         turns,
+        planned=planes is not None,
+        read_together=slots // len(x) if planes is None else 1,
+        written_together=slots // len(out),
         channels=channels,
         outputs=outputs,
         transposed=not weight.is_contiguous(),
@@ -99,13 +131,12 @@ def launch_pointwise(
     )
 
 
-def _depth(x: Tensor) -> tuple[int, bool]:
+def _depth(x: Tensor, channels: int) -> tuple[int, bool]:
     """Channels of a step, and whether a program takes several blocks of pixels in turn.
 
     It does if all channels fit into a step, so that it can hold the weights; there, registers have to
     suffice for moments, too. Numbers of 32 bits are multiplied without tensor cores, from registers.
     """
-    channels = x.shape[2]
     whole = max(16, power_of_two(channels))
     if x.element_size() > 2:
         return min(32, whole), whole <= 32
@@ -121,26 +152,31 @@ def _columns(outputs: int) -> tuple[int, int]:
     return min(choices, key=lambda choice: parts(outputs, sum(choice)) * (sum(choice) + 8))
 
 
-def _rows(x: Tensor, outputs: int) -> tuple[int, int]:
+def _rows(x: Tensor, weight: Tensor) -> tuple[int, int]:
     """Pixels of a block, and how many blocks a program takes: with slots, only the latter changes."""
-    slots, pixels, _ = x.shape
+    pixels = x.shape[1]
+    slots, channels, outputs = weight.shape
     width = sum(_columns(outputs))
-    if not _depth(x)[1]:
+    if not _depth(x, channels)[1]:
         return 128 if width <= 64 and pixels >= 128 * PROGRAMS else 64, 1
     rows = max(64, 2048 // width)
     blocks = parts(pixels, rows) * slots * parts(outputs, width)
     return rows, max(1, parts(blocks, PROGRAMS if width >= 64 else 4 * PROGRAMS // 3))
 
 
-@kernel(numbers=["pixels", "turns"])
+@kernel(numbers=["pixels", "turns"], tables=["planes"])
 def _product(
     x,
     weight,
     out,
     partial,
     gate,
+    planes,
     pixels,
     turns,
+    planned: tl.constexpr,
+    read_together: tl.constexpr,
+    written_together: tl.constexpr,
     channels: tl.constexpr,
     outputs: tl.constexpr,
     transposed: tl.constexpr,
@@ -158,6 +194,10 @@ def _product(
     first = tl.program_id(2) * (block_n + block_rest)
     n = first + tl.arange(0, block_n)
     weight += slot.to(tl.int64) * channels * outputs
+    plane = (tl.load(planes + slot) if planned else slot // read_together).to(tl.int64)
+    x += slot % read_together * channels
+    out_plane = (slot // written_together).to(tl.int64)
+    out += slot % written_together * outputs
     row, lane = tl.arange(0, block_m), tl.arange(0, block_k)
     dtype: tl.constexpr = x.dtype.element_ty
     mean = tl.zeros((block_m, block_n), tl.float32)
@@ -174,31 +214,32 @@ def _product(
         start = (block * turns + turn) * block_m
         known = start + row < pixels
         begin = slot.to(tl.int64) * pixels + start
-        here = x + begin * channels
+        here = x + (plane * pixels + start) * (read_together * channels)
+        there = out + (out_plane * pixels + start) * (written_together * outputs)
         gates = _gates(gate, begin, row, n, known, outputs, gated)
         total = tl.zeros((block_m, block_n), tl.float32)
         if block_rest:
             gates_rest = _gates(gate, begin, row, n_rest, known, outputs, gated)
             rest = tl.zeros((block_m, block_rest), tl.float32)
         if held:
-            value = _images(here, row, lane, known, channels, relu)
+            value = _images(here, row, lane, known, channels, read_together, relu)
             total = tl.dot(value, factor, total, input_precision="ieee")
             if block_rest:
                 rest = tl.dot(value, factor_rest, rest, input_precision="ieee")
         else:
             for below in range(0, channels, block_k):
                 k = below + lane
-                value = _images(here, row, k, known, channels, relu)
+                value = _images(here, row, k, known, channels, read_together, relu)
                 factor = _weights(weight, k, n, channels, outputs, transposed, dtype)
                 total = tl.dot(value, factor, total, input_precision="ieee")
                 if block_rest:
                     factor = _weights(weight, k, n_rest, channels, outputs, transposed, dtype)
                     rest = tl.dot(value, factor, rest, input_precision="ieee")
-        value = _write(out, begin, row, n, known, total, gates, outputs, gated)
+        value = _write(there, row, n, known, total, gates, outputs, written_together, gated)
         if moments:
             mean, squares = _follow(value, mean, squares, known, turn, several)
         if block_rest:
-            value = _write(out, begin, row, n_rest, known, rest, gates_rest, outputs, gated)
+            value = _write(there, row, n_rest, known, rest, gates_rest, outputs, written_together, gated)
             if moments:
                 mean_rest, squares_rest = _follow(value, mean_rest, squares_rest, known, turn, several)
     if moments:
@@ -212,10 +253,10 @@ def _product(
 
 
 @inside
-def _images(x, row, k, known, channels: tl.constexpr, relu: tl.constexpr):
+def _images(x, row, k, known, channels: tl.constexpr, together: tl.constexpr, relu: tl.constexpr):
     """Some channels of a block of pixels, or their ReLU."""
     value = tl.load(
-        x + row[:, None] * channels + k[None, :],
+        x + row[:, None] * (together * channels) + k[None, :],
         mask=known[:, None] & (k < channels)[None, :],
         other=0.0,
     )
@@ -253,12 +294,22 @@ def _gates(gate, begin, row, n, known, outputs: tl.constexpr, gated: tl.constexp
 
 
 @inside
-def _write(out, begin, row, n, known, total, gates, outputs: tl.constexpr, gated: tl.constexpr):
+def _write(
+    out,
+    row,
+    n,
+    known,
+    total,
+    gates,
+    outputs: tl.constexpr,
+    together: tl.constexpr,
+    gated: tl.constexpr,
+):
     """Store products; gives them as they are stored."""
     if gated:
         total = tl.where(gates, total, 0.0)
     value = total.to(out.dtype.element_ty)
-    place = out + begin * outputs + row[:, None] * outputs + n[None, :]
+    place = out + row[:, None] * (together * outputs) + n[None, :]
     tl.store(place, value, mask=known[:, None] & (n < outputs)[None, :])
     return value
 

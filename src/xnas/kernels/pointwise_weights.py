@@ -10,7 +10,7 @@ from torch import Tensor
 
 from xnas.kernels.blocks import channel_block, parts, power_of_two
 from xnas.kernels.language import compiles_for, kernel, tl
-from xnas.kernels.pointwise import PROGRAMS
+from xnas.kernels.pointwise import PROGRAMS, slots_of
 from xnas.kernels.sums import add_up
 
 BLOCK = 8192  # numbers a program reads at a time
@@ -18,14 +18,22 @@ SHARES = 264  # at most: they have to be added up
 
 
 def pointwise_weight_gradient(
-    x: Tensor, gradient: Tensor, *, relu: bool = False, like: Tensor | None = None
+    x: Tensor,
+    gradient: Tensor,
+    *,
+    planes: Tensor | None = None,
+    relu: bool = False,
+    like: Tensor | None = None,
 ) -> Tensor:
     """Gradient (slots, channels in, channels out) of the weights, in float32 at least.
 
-    In memory it lies as `like` does, if that is given: in this order, or transposed.
+    In memory it lies as `like` does, if that is given: in this order, or transposed. Slots of the
+    gradient may lie side by side, and those of `x` be `planes`, as in `pointwise`.
     """
-    slots, pixels, channels = x.shape
-    outputs = gradient.shape[2]
+    _, pixels, channels = x.shape
+    slots = len(x) if planes is None else len(planes)
+    together = slots // max(1, len(gradient))
+    outputs = gradient.shape[2] // max(1, together)
     wide = torch.promote_types(x.dtype, torch.float32)
     transposed = like is not None and not like.is_contiguous()
     if transposed:
@@ -33,7 +41,7 @@ def pointwise_weight_gradient(
     else:
         out = x.new_empty(slots, channels, outputs, dtype=wide)
     if not slots or not compiles_for(x):
-        return out.copy_(plain_pointwise_weight_gradient(x.relu() if relu else x, gradient))
+        return out.copy_(plain_pointwise_weight_gradient(x.relu() if relu else x, gradient, planes))
     block_k, block_n = (max(16, channel_block(n, least=64)) for n in (channels, outputs))
     tiles = parts(channels, block_k) * parts(outputs, block_n)
     block_m = BLOCK // power_of_two(block_k + block_n)
@@ -45,8 +53,11 @@ def pointwise_weight_gradient(
         x,
         gradient,
         partial,
+        x if planes is None else planes,
         pixels,
         share,
+        planned=planes is not None,
+        together=together,
         channels=channels,
         outputs=outputs,
         transposed=transposed,
@@ -59,18 +70,22 @@ def pointwise_weight_gradient(
     return out
 
 
-def plain_pointwise_weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
+def plain_pointwise_weight_gradient(x: Tensor, gradient: Tensor, planes: Tensor | None) -> Tensor:
     """The twin of `pointwise_weight_gradient`."""
-    return torch.bmm(x.transpose(1, 2), gradient)
+    x = x if planes is None else x[planes.long()]
+    return torch.bmm(x.transpose(1, 2), slots_of(gradient, len(x)) if len(x) else gradient)
 
 
-@kernel(numbers=["pixels", "share"])
+@kernel(numbers=["pixels", "share"], tables=["planes"])
 def _weight_gradient(
     x,
     gradient,
     partial,
+    planes,
     pixels,
     share,
+    planned: tl.constexpr,
+    together: tl.constexpr,
     channels: tl.constexpr,
     outputs: tl.constexpr,
     transposed: tl.constexpr,
@@ -84,9 +99,10 @@ def _weight_gradient(
     k = tile // columns * block_k + tl.arange(0, block_k)
     n = tile % columns * block_n + tl.arange(0, block_n)
     row = tl.arange(0, block_m)
-    begin = slot.to(tl.int64) * pixels + split * share
-    x += begin * channels
-    gradient += begin * outputs
+    plane = (tl.load(planes + slot) if planned else slot).to(tl.int64)
+    x += (plane * pixels + split * share) * channels
+    begin = (slot // together).to(tl.int64) * pixels + split * share
+    gradient += begin * (together * outputs) + slot % together * outputs
     left = tl.minimum(share, pixels - split * share)
     total = tl.zeros((block_k, block_n), tl.float32)
     for start in range(0, left, block_m):
@@ -99,13 +115,13 @@ def _weight_gradient(
         if relu:
             value = tl.where(value < 0, 0.0, value).to(x.dtype.element_ty)
         flow = tl.load(
-            gradient + row[:, None] * outputs + n[None, :],
+            gradient + row[:, None] * (together * outputs) + n[None, :],
             mask=known[:, None] & (n < outputs)[None, :],
             other=0.0,
         )
         total = tl.dot(value, flow, total, input_precision="ieee")
         x += block_m * channels
-        gradient += block_m * outputs
+        gradient += block_m * together * outputs
     partial += (split.to(tl.int64) * tl.num_programs(1) + slot) * (channels * outputs)
     place = n[None, :] * channels + k[:, None] if transposed else k[:, None] * outputs + n[None, :]
     tl.store(partial + place, total, mask=(k < channels)[:, None] & (n < outputs)[None, :])

@@ -21,10 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from xnas.kernels.blocks import parts
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
+from xnas.kernels.halves import gather, spread
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
 from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
@@ -234,7 +234,7 @@ def reduction(x: Tensor, even: nn.Conv2d, odd: nn.Conv2d, norm: nn.BatchNorm2d) 
 
 
 class _Reduction(torch.autograd.Function):
-    """The even and the odd pixels are two slots, whose channels end up side by side."""
+    """The even and the odd pixels are two slots, whose results lie side by side."""
 
     @staticmethod
     def forward(  # noqa: PLR0917 - autograd's
@@ -246,33 +246,27 @@ class _Reduction(torch.autograd.Function):
         scale: Tensor | None,
         shift: Tensor | None,
     ) -> Tensor:
-        images = x.permute(0, 2, 3, 1)
-        batch, height, width, channels = images.shape
-        halved = parts(height, 2), parts(width, 2)
-        pixels = images.new_empty(2, batch, *halved, channels)
-        if height % 2 or width % 2:
-            pixels[1].zero_()  # beyond the edge
-        for part, piece in zip(_halves(images), _beginnings(pixels, height, width), strict=True):
-            piece.copy_(part)
-        flat, point = pixels.flatten(1, 3), torch.stack([even.flatten(1), odd.flatten(1)])
-        moments = _moments(images, 2 * len(even), running, slots=2)
-        product = flat.new_empty(2, flat.shape[1], len(even))
+        halves = gather(slot_of(x)[0])
+        flat, point = halves.flatten(1, 3), torch.stack([even.flatten(1), odd.flatten(1)])
+        moments = _moments(halves, 2 * len(even), running)
+        product = flat.new_empty(1, flat.shape[1], 2 * len(even))
         pointwise_with_moments(flat, point.transpose(1, 2), relu=True, out=product, into=moments)
-        out = images.new_empty(batch, *halved, 2 * len(even))
-        affine = [None if one is None else one.view(2, -1) for one in (scale, shift)]
-        normalize(product, moments, *affine, relu=False, out=_side_by_side(out))
-        ctx.save_for_backward(flat, product, moments.mean, moments.scale, point, affine[0])
-        ctx.shape, ctx.halved = images.shape, halved
-        return out.permute(0, 3, 1, 2)
+        affine = (None, None) if scale is None or shift is None else (scale[None], shift[None])
+        out = normalize(product, moments, *affine, relu=False)
+        ctx.save_for_backward(halves, product, moments.mean, moments.scale, point, scale)
+        ctx.size = x.shape[2:]
+        return images_of(out.view(1, *halves.shape[1:4], -1))
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        flat, product, mean, factor, point, scale = ctx.saved_tensors
-        moments, needed = Moments(mean, factor), ctx.needs_input_grad
-        flow = _side_by_side(pixels_of(gradient)[0])
+        halves, product, mean, factor, point, scale = ctx.saved_tensors
+        moments, needed, flat = Moments(mean, factor), ctx.needs_input_grad, halves.flatten(1, 3)
+        flow = pixels_of(gradient)
         sums = normalization_sums(flow, product, moments)
-        flow = normalization_gradient(flow, product, moments, sums, scale)
+        flow = normalization_gradient(
+            flow, product, moments, sums, None if scale is None else scale[None]
+        )
         into = None
         points: tuple[Tensor | None, ...] = (None, None)
         if needed[2] or needed[3]:
@@ -280,29 +274,10 @@ class _Reduction(torch.autograd.Function):
             found = pointwise_weight_gradient(flat, flow, relu=True, like=like).transpose(1, 2)
             points = tuple(found[..., None, None].unbind())
         if needed[0]:
-            pixels = pointwise(flow, point, gate=flat).view(2, *ctx.shape[:1], *ctx.halved, -1)
-            into = pixels.new_zeros(ctx.shape)
-            for part, piece in zip(_halves(into), _beginnings(pixels, *ctx.shape[1:3]), strict=True):
-                part.copy_(piece)
-            into = into.permute(0, 3, 1, 2)
-        learned = (None, None) if scale is None else (sums[:, 1].flatten(), sums[:, 0].flatten())
+            pixels = pointwise(flow, point, gate=flat).view_as(halves)
+            into = images_of(spread(pixels, *ctx.size)[None])
+        learned = (None, None) if scale is None else (sums[0, 1], sums[0, 0])
         return into, None, *points, *learned
-
-
-def _halves(images: Tensor) -> tuple[Tensor, Tensor]:
-    """Pixels of (batch, height, width, channels) at even places, and at odd ones."""
-    return images[:, ::2, ::2], images[:, 1::2, 1::2]
-
-
-def _beginnings(pixels: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Where the halves of such images lie among `pixels`: odd places of odd sizes are one fewer."""
-    return pixels[0], pixels[1, :, : height // 2, : width // 2]
-
-
-def _side_by_side(x: Tensor) -> Tensor:
-    """Slots (2, pixels, channels / 2) from (..., channels)."""
-    flat = x.flatten(0, -2)
-    return flat.view(len(flat), 2, -1).transpose(0, 1)
 
 
 def _point_gradient(x: Tensor, flow: Tensor, point: Tensor, *, relu: bool = False) -> Tensor:
@@ -322,10 +297,8 @@ def _running(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
     return norm.get_buffer("running_mean"), norm.get_buffer("running_var")
 
 
-def _moments(
-    images: Tensor, channels: int, running: tuple[Tensor, Tensor], *, slots: int = 1
-) -> Moments:
-    """Room for the statistics of `channels`, shared out among the slots."""
+def _moments(images: Tensor, channels: int, running: tuple[Tensor, Tensor]) -> Moments:
+    """Room for the statistics of `channels`."""
     wide = torch.promote_types(images.dtype, torch.float32)
-    mean, scale = (images.new_empty(slots, channels // slots, dtype=wide) for _ in range(2))
-    return Moments(mean, scale, *(numbers.view(slots, -1) for numbers in running))
+    mean, scale = (images.new_empty(1, channels, dtype=wide) for _ in range(2))
+    return Moments(mean, scale, *(numbers[None] for numbers in running))

@@ -44,7 +44,7 @@ class FusedCell:
     def packed(self) -> list[Tensor]:
         """Leaves that stand for the parameters of the experts."""
         reductions = self.tables.reductions
-        return [*self.tables.packed, *(reductions.packed if reductions else ())]
+        return [*self.tables.packed, *([reductions.packed] if reductions else ())]
 
     def __call__(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
         """Output (batch, nodes x channels, ...); `mixture` is (edges, experts)."""
@@ -53,8 +53,7 @@ class FusedCell:
             _channels_last(self.cell.prepare_before_that(before_that)),
             _channels_last(self.cell.prepare_previous(previous)),
         ]
-        reduced = tables.reductions(inputs) if tables.reductions else inputs[0].new_empty(0)
-        image: Tensor = _Nodes.apply(tables, *inputs, mixture, reduced, *tables.packed)
+        image: Tensor = _Nodes.apply(tables, *inputs, mixture, *self.packed)
         if tables.batches is not None:
             tables.batches += 1
         return image.permute(0, 3, 1, 2)
@@ -82,16 +81,15 @@ class _Nodes(torch.autograd.Function):
     """The nodes of a cell, side by side (batch, height, width, nodes x channels), from its inputs."""
 
     @staticmethod
-    def forward(  # noqa: PLR0917 - autograd's
+    def forward(
         ctx: Any,  # noqa: ANN401 - torch's
         tables: Tables,
         before_that: Tensor,
         previous: Tensor,
         mixture: Tensor,
-        reduced: Tensor,
         *packed: Tensor,
     ) -> Tensor:
-        first, learning = tables.departures[0], any(ctx.needs_input_grad[5:])
+        first, learning = tables.departures[0], any(ctx.needs_input_grad[4:])
         wide = torch.promote_types(previous.dtype, torch.float32)
         batch, height, width, channels = previous.shape
         size = batch, *tables.output_size(height, width)
@@ -105,9 +103,12 @@ class _Nodes(torch.autograd.Function):
             torch.stack([before_that, previous], out=x)
         else:
             x = torch.stack([before_that, previous])
-            if len(reduced):
-                pixels[first.slots["reduced"]] = reduced.to(x.dtype)
         active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
+        if tables.reductions:
+            reduced = first.slots["reduced"]
+            ctx.halves = tables.reductions.forward(
+                active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
+            )
         kept = []
         for departure in tables.departures:
             states = _states(departure, [x, advice]), _states(departure, active)
@@ -140,7 +141,7 @@ class _Nodes(torch.autograd.Function):
             ctx.moments,
             weights,
             weights.new_empty(len(weights), 2, advice.shape[-1]),
-            {} if any(ctx.needs_input_grad[5:]) else None,
+            {} if any(ctx.needs_input_grad[4:]) else None,
         )
         for departure, kept in zip(reversed(tables.departures), reversed(ctx.kept), strict=True):
             back.see_rewards(departure.completes)
@@ -150,14 +151,16 @@ class _Nodes(torch.autograd.Function):
             rewards = torch.zeros_like(mixture).flatten()
             rewards[tables.mixture_index] = back.products[:, 1].sum(-1).to(rewards.dtype)
             rewards = rewards.reshape(mixture.shape)
-        reduced = None
+        of_weights = back.of_weights or {}
         if tables.reductions:
             first = tables.departures[0]
-            reduced = torch.empty_like(back.advice[first.slots["reduced"]])
-            back.along(first.passed, held=False, out=reduced)
-        of_weights = back.of_weights or {}
+            flow = torch.empty_like(back.advice[first.slots["reduced"]])
+            back.along(first.passed, held=True, out=flow)
+            tables.reductions.input_gradient(flow, packed[-1], gate=active[0], into=inputs)
+            if back.of_weights is not None:
+                of_weights[len(packed) - 1] = tables.reductions.weight_gradient(ctx.halves, flow)
         found = (of_weights.get(index) for index in range(len(packed)))
-        return None, inputs[0], inputs[1], rewards, reduced, *found
+        return None, inputs[0], inputs[1], rewards, *found
 
 
 def _nodes_of(image: Tensor, nodes: int) -> Tensor:

@@ -1,7 +1,8 @@
 """Skip connections that halve the image, all that leave a cell's inputs computed together.
 
 Each is a `FactorizedReduction`: ReLU, one 1x1 convolution on the even and one on the odd pixels, batch
-norm. On those of one input the convolutions are one matrix product, batch norms one call.
+norm. Every convolution is a slot of one call, the two of a module side by side; its batch norm is left
+to whoever reads the products and their moments.
 """
 
 from __future__ import annotations
@@ -10,51 +11,53 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import batch_norm, pad
 
+from xnas.kernels.blocks import parts
+from xnas.kernels.halves import add_spread, gather
+from xnas.kernels.moments import Moments
+from xnas.kernels.pointwise import pointwise, pointwise_with_moments
+from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.nn.operations import FactorizedReduction
 from xnas.space.packing import pack, pack_buffers
+from xnas.space.spaces import INPUTS
 
 
 class Reductions:
     """Modules sorted by the input (0 or 1) that each reads, as `sources` says."""
 
     def __init__(self, modules: Sequence[FactorizedReduction], sources: Sequence[int]) -> None:
-        self.groups = [
-            _Group([m for m, s in zip(modules, sources, strict=True) if s == source], source)
-            for source in sorted(set(sources))
-        ]
-        self.packed = [tensor for group in self.groups for tensor in (group.even, group.odd)]
-
-    def __call__(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Outputs (modules, pixels, channels) for inputs (batch, height, width, channels)."""
-        return torch.cat([group(inputs[group.source]) for group in self.groups])
-
-
-class _Group:
-    def __init__(self, modules: Sequence[FactorizedReduction], source: int) -> None:
-        self.source, self.count = source, len(modules)
-        self.even, self.odd = (
-            pack(
-                [convolution.get_parameter("weight") for convolution in convolutions],
-                packed=lambda weight: weight[:, :, 0, 0],
-                unpacked=lambda slot: slot[:, :, None, None],
-            )
-            for convolutions in ([m.even for m in modules], [m.odd for m in modules])
+        convolutions = [half for module in modules for half in (module.even, module.odd)]
+        self.packed = pack(
+            [convolution.get_parameter("weight") for convolution in convolutions],
+            packed=lambda weight: weight[:, :, 0, 0].T,
+            unpacked=lambda slot: slot.T[:, :, None, None],
         )
         norms = [module.norm for module in modules]
-        self.running_mean = pack_buffers(norms, "running_mean")
-        self.running_variance = pack_buffers(norms, "running_var")
-
-    def __call__(self, x: Tensor) -> Tensor:
-        height, width = x.shape[1:3]
-        x = pad(x.relu(), (0, 0, 0, width % 2, 0, height % 2))
-        halves = [
-            (pixels.flatten(0, 2) @ weight.flatten(0, 1).T.to(x.dtype)).view(-1, *weight.shape[:2])
-            for pixels, weight in ((x[:, ::2, ::2], self.even), (x[:, 1::2, 1::2], self.odd))
-        ]
-        joined = torch.cat(halves, dim=-1).flatten(1, 2)
-        normalized = batch_norm(
-            joined, self.running_mean.flatten(), self.running_variance.flatten(), training=True
+        self.running = pack_buffers(norms, "running_mean"), pack_buffers(norms, "running_var")
+        planes = [half * INPUTS + source for source in sources for half in range(2)]
+        first = [sum(s < source for s in sources) for source in range(INPUTS + 1)]
+        self.planes, self.first = (
+            torch.tensor(numbers, dtype=torch.int32, device=self.packed.device)
+            for numbers in (planes, first)
         )
-        return normalized.view(len(normalized), self.count, -1).transpose(0, 1).contiguous()
+
+    def forward(self, active: Tensor, weight: Tensor, *, out: Tensor, into: Moments) -> Tensor:
+        """Put products into `out` (modules, pixels, channels); gives what a weight's gradient needs.
+
+        `active` (inputs, batch, height, width, channels) has seen its ReLU, `weight` is what is packed.
+        """
+        halves = gather(active.flatten(0, 1)).view(2 * INPUTS, -1, active.shape[-1])
+        moments = Moments(into.mean, into.scale, *self.running)
+        pointwise_with_moments(halves, weight, planes=self.planes, out=out, into=moments)
+        return halves
+
+    def input_gradient(self, flow: Tensor, weight: Tensor, *, gate: Tensor, into: Tensor) -> None:
+        """Add what flows back to the inputs to `into`, where they (`gate`) were positive."""
+        batch, height, width, channels = gate.shape[1:]
+        size = batch, parts(height, 2), parts(width, 2), channels
+        halves = pointwise(flow, weight.transpose(1, 2)).view(-1, 2, *size)
+        add_spread(halves, self.first, gate=gate, into=into)
+
+    def weight_gradient(self, halves: Tensor, flow: Tensor) -> Tensor:
+        """Of what is packed."""
+        return pointwise_weight_gradient(halves, flow, planes=self.planes)
