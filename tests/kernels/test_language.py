@@ -39,7 +39,7 @@ pointwise_weights.pointwise_weight_gradient(flat, out)
 sums.add_up(torch.randn(4, 6), products)
 moments.gather_moments(flat, found)
 mixing.mix(flat, found, zero, torch.ones(1), out=out[0])
-mixing_gradients.term_products(out, flat, found, targets=zero, slots=zero, out=products)
+mixing_gradients.term_products(out[0], flat, found, slots=zero, out=products)
 mixing_gradients.advice_gradient(
     out, flat, found, mixing_gradients.Lanes(zero, both, zero), targets=zero,
     weights=torch.ones(1), products=products, held=True, out=torch.empty_like(flat),

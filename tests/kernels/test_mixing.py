@@ -34,8 +34,12 @@ def mixed(advice, mean, scale, slots, weights):
 
 
 def products_of(gradients, advice, mean, scale, targets, slots):  # noqa: PLR0917
+    """Of terms that are sorted by their node."""
     out = mean.new_empty(len(slots), 2, mean.shape[1])
-    term_products(gradients, advice, Moments(mean, scale), targets=targets, slots=slots, out=out)
+    for node, gradient in enumerate(gradients):
+        mine = slice(int((targets < node).sum()), int((targets <= node).sum()))
+        moments = Moments(mean, scale)
+        term_products(gradient, advice, moments, slots=slots[mine], out=out[mine])
     return out
 
 
@@ -125,9 +129,10 @@ class TestKernels:
         _, *given = drawn(sides, shape, dtype)
         sides.compare(mixed, *given, sides.whole(*slots), sides.draw(len(slots)))
 
-    def test_inner_products(self, sides, shape, dtype):
+    @pytest.mark.parametrize("targets", [TARGETS, (1,) * 6], ids=["some", "more than go together"])
+    def test_inner_products(self, sides, shape, dtype, targets):
         given = drawn(sides, shape, dtype)
-        targets, slots = sides.whole(*TARGETS), sides.whole(*TERM_SLOTS)
+        targets, slots = sides.whole(*targets), sides.whole(*TERM_SLOTS)
         assert sides.kernel(products_of, *given, targets, slots).dtype == torch.float32
         sides.compare(products_of, *given, targets, slots)
 
@@ -155,7 +160,6 @@ class TestKernels:
 def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
     """Unequal shares: some programs have a block more than others, and the last block is not full."""
     monkeypatch.setattr(mixing_gradients, "BLOCK", 512)
-    monkeypatch.setattr(mixing_gradients, "SUMS_BLOCK", 512)
     monkeypatch.setattr(mixing_gradients, "PROGRAMS", 18)
     monkeypatch.setattr(mixing_gradients, "SUMS_PROGRAMS", 18)
     given, targets = drawn(sides, shape, torch.bfloat16), sides.whole(*TARGETS)

@@ -5,9 +5,10 @@ reward of the term, negated, and it is what batch norm's own gradient needs; `te
 once. Terms are those of `mixing`. Nothing flows through the statistics of a slot without a batch norm:
 it is not `held`.
 
-Memory is all that these kernels wait for. A program looks up its term or lane once, then goes through
-many blocks of pixels; `aligned` tells the compiler what it cannot see of run-time strides, so that a
-thread reads 16 bytes at a time.
+Memory is all that these kernels wait for. A program looks up its terms or its lane once, then goes
+through many blocks of pixels. Several terms share what it reads of their node's gradient; most lanes
+have one term, whose gradient is asked for together with the advice. `aligned` tells the compiler what it
+cannot see of run-time strides, so that a thread reads 16 bytes at a time.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import torch
 from torch import Tensor
 
 from xnas.kernels.blocks import alignment, channel_block, parts
-from xnas.kernels.language import compiles_for, kernel, tl
-from xnas.kernels.mixing import BLOCK, PROGRAMS
+from xnas.kernels.language import compiles_for, inside, kernel, tl
+from xnas.kernels.mixing import BLOCK
 from xnas.kernels.moments import Moments
 from xnas.kernels.sums import add_up
 
-SUMS_BLOCK = 4096  # numbers a program adds up at a time
-SUMS_PROGRAMS = 396  # 3 on each multiprocessor of an H200, twice as large as others
+PROGRAMS = 1980  # of a launch: lanes have different numbers of terms, and many programs even it out
+TOGETHER = 4  # terms whose inner products a program computes
+SUMS_PROGRAMS = 264  # 2 on each multiprocessor of an H200, twice as large as others
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,55 +39,56 @@ class Lanes:
 
 
 def term_products(
-    gradients: Tensor, advice: Tensor, moments: Moments, *, targets: Tensor, slots: Tensor, out: Tensor
+    gradient: Tensor, advice: Tensor, moments: Moments, *, slots: Tensor, out: Tensor
 ) -> None:
     """Put Σ G and Σ G · normalised advice over the pixels into `out` (terms, 2, channels).
 
-    Term i goes into the node `targets[i]`, whose gradient G stands in `gradients` (nodes, pixels,
-    channels), with the advice of `slots[i]`. Rows of a gradient may lie apart.
+    Term i goes with the advice of `slots[i]` into the node whose gradient G (pixels, channels) is given.
+    Rows of the gradient may lie apart.
     """
     if not len(out):
         return
     if compiles_for(advice):
-        launch_term_products(gradients, advice, moments, targets, slots, out)
+        launch_term_products(gradient, advice, moments, slots, out)
     else:
-        plain_term_products(gradients, advice, moments, targets, slots, out)
+        plain_term_products(gradient, advice, moments, slots, out)
 
 
 def plain_term_products(
-    gradients: Tensor, advice: Tensor, moments: Moments, targets: Tensor, slots: Tensor, out: Tensor
+    gradient: Tensor, advice: Tensor, moments: Moments, slots: Tensor, out: Tensor
 ) -> None:
     """The twin of `term_products`."""
-    for term, (target, slot) in enumerate(zip(targets.tolist(), slots.tolist(), strict=True)):
-        flow = gradients[target].to(out.dtype)
+    flow = gradient.to(out.dtype)
+    for term, slot in enumerate(slots.tolist()):
         normalized = (advice[slot] - moments.mean[slot]) * moments.scale[slot]
         out[term, 0] = flow.sum(0)
         out[term, 1] = (flow * normalized).sum(0)
 
 
 def launch_term_products(
-    gradients: Tensor, advice: Tensor, moments: Moments, targets: Tensor, slots: Tensor, out: Tensor
+    gradient: Tensor, advice: Tensor, moments: Moments, slots: Tensor, out: Tensor
 ) -> None:
     """The kernel of `term_products`: sums of a program's blocks, added up in a fixed order."""
-    pixels, channels = gradients.shape[1:]
+    pixels, channels = gradient.shape
     block_c = channel_block(channels, least=32)
-    block_m = SUMS_BLOCK // block_c
-    others = len(slots) * parts(channels, block_c)
+    block_m = BLOCK // block_c
+    groups = parts(len(slots), TOGETHER)
+    others = groups * parts(channels, block_c)
     shares = min(parts(pixels, block_m), max(1, SUMS_PROGRAMS // others))
     partial = advice.new_empty(shares, *out.shape, dtype=torch.float32)
-    _term_products[(shares, len(slots), parts(channels, block_c))](
-        gradients,
+    _term_products[(shares, groups, parts(channels, block_c))](
+        gradient,
         advice,
         moments.mean,
         moments.scale,
-        targets,
         slots,
         partial,
         pixels,
-        gradients.stride(0),
-        row=gradients.stride(1),
-        aligned=alignment(gradients, steps=(*gradients.stride()[:2], channels)),
+        len(slots),
+        row=gradient.stride(0),
+        aligned=alignment(gradient, steps=(gradient.stride(0), channels)),
         channels=channels,
+        together=TOGETHER,
         block_m=block_m,
         block_c=block_c,
         num_warps=8,
@@ -176,44 +179,51 @@ def plain_advice_gradient(
     return torch.stack(flows)
 
 
-@kernel(numbers=["pixels", "node"], tables=["mean", "scale", "targets", "slots"])
+@kernel(numbers=["pixels", "terms"], tables=["gradient", "mean", "scale", "slots"])
 def _term_products(
-    gradients,
+    gradient,
     advice,
     mean,
     scale,
-    targets,
     slots,
     partial,
     pixels,
-    node,
+    terms,
     row: tl.constexpr,
     aligned: tl.constexpr,
     channels: tl.constexpr,
+    together: tl.constexpr,
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    share, term = tl.program_id(0), tl.program_id(1)
+    """Terms are the middle dimension: a thread has all of them, at the same places."""
+    share = tl.program_id(0)
+    term = tl.program_id(1) * together + tl.arange(0, together)
     c = tl.program_id(2) * block_c + tl.arange(0, block_c)
     known = c < channels
-    slot = tl.load(slots + term).to(tl.int64)
-    begin = tl.load(targets + term).to(tl.int64) * node
-    middle = tl.load(mean + slot * channels + c, mask=known, other=0.0)
-    factor = tl.load(scale + slot * channels + c, mask=known, other=0.0)
+    chosen = (term < terms)[:, None] & known[None, :]
+    slot = tl.load(slots + term, mask=term < terms, other=0).to(tl.int64)
+    place = slot[:, None] * channels + c[None, :]
+    middle = tl.load(mean + place, mask=chosen, other=0.0)
+    origin = slot[:, None] * pixels * channels + c[None, :]
     alone = tl.zeros((block_m, block_c), tl.float32)
-    along = tl.zeros((block_m, block_c), tl.float32)
+    along = tl.zeros((block_m, together, block_c), tl.float32)
     for start in range(share * block_m, pixels, tl.num_programs(0) * block_m):
         m = start + tl.arange(0, block_m)
         there = (m < pixels)[:, None] & known[None, :]
-        place = tl.multiple_of(gradients + begin + m[:, None] * row + c[None, :], (1, aligned))
-        flow = tl.load(place, mask=there, other=0.0).to(tl.float32)
-        place = (slot * pixels + m)[:, None] * channels + c[None, :]
-        value = tl.load(advice + place, mask=there, other=0.0).to(tl.float32)
+        source = tl.multiple_of(gradient + m[:, None] * row + c[None, :], (1, aligned))
+        flow = tl.load(source, mask=there, other=0.0).to(tl.float32)
+        there = (m < pixels)[:, None, None] & chosen[None, :, :]
+        value = tl.load(
+            advice + (origin[None, :, :] + m[:, None, None] * channels), mask=there, other=0.0
+        )
         alone += flow
-        along += flow * (value - middle[None, :])
-    place = partial + (share * tl.num_programs(1) + term).to(tl.int64) * 2 * channels + c
-    tl.store(place, tl.sum(alone, 0), mask=known)
-    tl.store(place + channels, tl.sum(along, 0) * factor, mask=known)
+        along += flow[:, None, :] * (value.to(tl.float32) - middle[None, :, :])
+    factor = tl.load(scale + place, mask=chosen, other=0.0)
+    place = (share * terms + term).to(tl.int64)[:, None] * 2 * channels + c[None, :]
+    sums = tl.broadcast_to(tl.sum(alone, 0)[None, :], (together, block_c))
+    tl.store(partial + place, sums, mask=chosen)
+    tl.store(partial + place + channels, tl.sum(along, 0) * factor, mask=chosen)
 
 
 @kernel(
@@ -246,6 +256,7 @@ def _advice_gradient(
     known = c < channels
     plane = tl.full((), channels, tl.int64) * pixels
     begin, end = tl.load(first + index), tl.load(first + index + 1)
+    weight, origin, reach = _term(gradients, terms, targets, weights, begin, end, node, pixels)
     if held:
         slot = tl.load(slots + index).to(tl.int64)
         middle = tl.load(mean + slot * channels + c, mask=known, other=0.0)
@@ -254,25 +265,39 @@ def _advice_gradient(
         along = tl.zeros((block_c,), tl.float32)
         for number in range(begin, end):
             term = tl.load(terms + number)
-            weight = tl.load(weights + term).to(tl.float32)
-            alone += weight * tl.load(products + term * 2 * channels + c, mask=known, other=0.0)
-            along += weight * tl.load(products + (term * 2 + 1) * channels + c, mask=known, other=0.0)
+            share = tl.load(weights + term).to(tl.float32)
+            alone += share * tl.load(products + term * 2 * channels + c, mask=known, other=0.0)
+            along += share * tl.load(products + (term * 2 + 1) * channels + c, mask=known, other=0.0)
         alone /= pixels
         along = along / pixels * factor
     for start in range(tl.program_id(0) * block_m, pixels, tl.num_programs(0) * block_m):
         m = start + tl.arange(0, block_m)
         there = (m < pixels)[:, None] & known[None, :]
         place = m[:, None] * channels + c[None, :]
-        if held:  # on its way before the terms are looked up
+        if held:
             value = tl.load(advice + slot * plane + place, mask=there, other=0.0).to(tl.float32)
-        flow = tl.zeros((block_m, block_c), tl.float32)
-        for number in range(begin, end):
-            term = tl.load(terms + number)
-            weight = tl.load(weights + term).to(tl.float32)
-            source = gradients + tl.load(targets + term).to(tl.int64) * node
-            source = tl.multiple_of(source + m[:, None] * row + c[None, :], (1, aligned))
-            flow += weight * tl.load(source, mask=there, other=0.0).to(tl.float32)
+        away = m[:, None] * row + c[None, :]
+        source = tl.multiple_of(origin + away, (1, aligned))
+        lives = (m < reach)[:, None] & known[None, :]
+        flow = weight * tl.load(source, mask=lives, other=0.0).to(tl.float32)
+        for number in range(begin + 1, end, 3):
+            for each in tl.static_range(3):  # their loads overlap
+                another, source, reach_of_it = _term(
+                    gradients, terms, targets, weights, number + each, end, node, pixels
+                )
+                source = tl.multiple_of(source + away, (1, aligned))
+                lives = (m < reach_of_it)[:, None] & known[None, :]
+                flow += another * tl.load(source, mask=lives, other=0.0).to(tl.float32)
         if held:
             flow = flow - alone[None, :] - (value - middle[None, :]) * along[None, :]
             flow *= factor[None, :]
         tl.store(out + index * plane + place, flow, mask=there)
+
+
+@inside
+def _term(gradients, terms, targets, weights, number, end, node, pixels):
+    """Weight of a lane's term, where the gradient of its node begins, and its pixels: 0 without it."""
+    term = tl.load(terms + number, mask=number < end, other=0)
+    weight = tl.load(weights + term, mask=number < end, other=0.0).to(tl.float32)
+    target = tl.load(targets + term, mask=number < end, other=0).to(tl.int64)
+    return weight, gradients + target * node, tl.where(number < end, pixels, 0)

@@ -3,7 +3,8 @@
 Everything is (slots, pixels, channels); a learned scale and shift are (slots, channels). What is
 normalised may be multiplied by a factor an image, drop path's, and added to something that is there;
 the way back reads the factors along with the gradient. Factors are (batch), and pixels those of one
-image after another.
+image after another. The way back through the ReLU is part of it, too: it sees what was positive in what
+it normalises anyway, and nobody needs to read the results again.
 
 A thread has a few neighbouring channels, as many as divide everything up to 8, and the same ones in
 all of its steps: pixels times channels are dealt out without a gap, whatever the number of channels.
@@ -85,9 +86,7 @@ def plain_normalize(
     plus: Tensor | None,
 ) -> Tensor:
     """The twin of `normalize`."""
-    found = (x - moments.mean[:, None]) * moments.scale[:, None]
-    if weight is not None and bias is not None:
-        found = found * weight[:, None] + bias[:, None]
+    found = _shifted((x - moments.mean[:, None]) * moments.scale[:, None], weight, bias)
     if relu:
         found = found.relu()
     found = _multiplied(found, factors)
@@ -95,18 +94,27 @@ def plain_normalize(
 
 
 def normalization_sums(
-    gradient: Tensor, x: Tensor, moments: Moments, *, factors: Tensor | None = None
+    gradient: Tensor,
+    x: Tensor,
+    moments: Moments,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    *,
+    relu: bool = False,
+    factors: Tensor | None = None,
 ) -> Tensor:
     """Σ G and Σ G · normalised x over the pixels (slots, 2, channels), of a gradient times `factors`.
 
-    They are the gradients of the shift and of the scale. Rows of the gradient may lie apart.
+    They are the gradients of the shift and of the scale. Rows of the gradient may lie apart. If a `relu`
+    came next, nothing flows back where the result was not positive; only this needs `weight` and `bias`.
     """
     slots, pixels, channels = x.shape
     out = moments.mean.new_empty(slots, 2, channels)
     if not len(x):
         return out
     if not compiles_for(x):
-        return out.copy_(plain_normalization_sums(gradient, x, moments, factors))
+        found = plain_normalization_sums(gradient, x, moments, weight, bias, relu, factors)
+        return out.copy_(found)
     block_c = channel_block(channels, least=16)
     block_m = SUMS_BLOCK // block_c
     blocks = parts(pixels, STEPS * block_m)
@@ -117,6 +125,8 @@ def normalization_sums(
         x,
         moments.mean,
         moments.scale,
+        moments.mean if weight is None else weight,
+        moments.mean if bias is None else bias,
         moments.mean if factors is None else factors,
         partial,
         pixels,
@@ -125,6 +135,8 @@ def normalization_sums(
         apart,
         row=gradient.stride(1),
         channels=channels,
+        relu=relu,
+        shifted=relu and weight is not None and bias is not None,
         factored=factors is not None,
         lane=lane,
         steps=STEPS,
@@ -136,11 +148,19 @@ def normalization_sums(
 
 
 def plain_normalization_sums(
-    gradient: Tensor, x: Tensor, moments: Moments, factors: Tensor | None
+    gradient: Tensor,
+    x: Tensor,
+    moments: Moments,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    relu: bool,  # noqa: FBT001
+    factors: Tensor | None,
 ) -> Tensor:
     """The twin of `normalization_sums`."""
     flow = _multiplied(gradient.to(moments.mean.dtype), factors)
     normalized = (x - moments.mean[:, None]) * moments.scale[:, None]
+    if relu:
+        flow = _gated(flow, _shifted(normalized, weight, bias))
     return torch.stack([flow.sum(1), (flow * normalized).sum(1)], 1)
 
 
@@ -150,21 +170,25 @@ def normalization_gradient(
     moments: Moments,
     products: Tensor,
     weight: Tensor | None = None,
+    bias: Tensor | None = None,
     *,
+    relu: bool = False,
     factors: Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """What flows back through batch norm to `x`, of a gradient times `factors`.
 
     Rows of the gradient may lie apart. `products` (slots, 2, channels) are those of
-    `normalization_sums`.
+    `normalization_sums`. If a `relu` came next, nothing flows where the result was not positive; only
+    this needs the `bias`.
     """
     if out is None:
         out = torch.empty_like(x)
     if not len(x):
         return out
     if not compiles_for(x):
-        return out.copy_(plain_normalization_gradient(gradient, x, moments, products, weight, factors))
+        found = plain_normalization_gradient(gradient, x, moments, products, weight, bias, relu, factors)
+        return out.copy_(found)
     slots, pixels, channels = x.shape
     whole, lane, first, apart = _dealt(gradient)
     rows, share = _rows(channels // lane)
@@ -175,6 +199,7 @@ def normalization_gradient(
         moments.scale,
         products,
         moments.mean if weight is None else weight,
+        moments.mean if bias is None else bias,
         moments.mean if factors is None else factors,
         out,
         pixels,
@@ -184,6 +209,8 @@ def normalization_gradient(
         row=gradient.stride(1),
         channels=channels,
         affine=weight is not None,
+        relu=relu,
+        shifted=relu and weight is not None and bias is not None,
         factored=factors is not None,
         lane=lane,
         rows=rows,
@@ -198,14 +225,31 @@ def plain_normalization_gradient(
     moments: Moments,
     products: Tensor,
     weight: Tensor | None,
+    bias: Tensor | None,
+    relu: bool,  # noqa: FBT001
     factors: Tensor | None,
 ) -> Tensor:
     """The twin of `normalization_gradient`."""
     normalized = (x - moments.mean[:, None]) * moments.scale[:, None]
+    flow = _multiplied(gradient, factors)
+    if relu:
+        flow = _gated(flow, _shifted(normalized, weight, bias))
     means = products / x.shape[1]
-    flow = _multiplied(gradient, factors) - means[:, None, 0] - normalized * means[:, None, 1]
+    flow = flow - means[:, None, 0] - normalized * means[:, None, 1]
     scale = moments.scale if weight is None else moments.scale * weight
     return (scale[:, None] * flow).to(x.dtype)
+
+
+def _shifted(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Scaled and shifted, if there is both."""
+    if weight is None or bias is None:
+        return normalized
+    return normalized * weight[:, None] + bias[:, None]
+
+
+def _gated(flow: Tensor, result: Tensor) -> Tensor:
+    """What flows back through a ReLU of the result; nothing through what is not a number."""
+    return torch.where(result > 0, flow, 0.0)
 
 
 def _multiplied(x: Tensor, factors: Tensor | None) -> Tensor:
@@ -279,12 +323,16 @@ def _normalize(
     tl.store(out + place, value, mask=inside[:, :, None])
 
 
-@kernel(numbers=["pixels", "area", "first", "apart"], tables=["mean", "scale", "factors"])
+@kernel(
+    numbers=["pixels", "area", "first", "apart"], tables=["mean", "scale", "weight", "bias", "factors"]
+)
 def _sums(
     gradient,
     x,
     mean,
     scale,
+    weight,
+    bias,
     factors,
     partial,
     pixels,
@@ -293,6 +341,8 @@ def _sums(
     apart,
     row: tl.constexpr,
     channels: tl.constexpr,
+    relu: tl.constexpr,
+    shifted: tl.constexpr,
     factored: tl.constexpr,
     lane: tl.constexpr,
     steps: tl.constexpr,
@@ -304,6 +354,10 @@ def _sums(
     known = c < channels
     middle = tl.load(mean + slot * channels + c, mask=known, other=0.0)
     factor = tl.load(scale + slot * channels + c, mask=known, other=0.0)
+    steep, shift = factor, factor
+    if shifted:
+        steep *= tl.load(weight + slot * channels + c, mask=known, other=0.0)
+        shift = tl.load(bias + slot * channels + c, mask=known, other=0.0)
     alone = tl.zeros((block_m, block_c), tl.float32)
     along = tl.zeros((block_m, block_c), tl.float32)
     for step in tl.static_range(steps):
@@ -315,8 +369,11 @@ def _sums(
         value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
         if factored:
             flow *= tl.load(factors + m // area, mask=m < pixels, other=0.0).to(tl.float32)[:, None]
+        value -= middle[None, :]
+        if relu:
+            flow = _gate(flow, value, steep[None, :], shift[None, :], shifted)
         alone += flow
-        along += flow * (value - middle[None, :])
+        along += flow * value
     place = partial + (block * tl.num_programs(1) + slot) * 2 * channels + c
     tl.store(place, tl.sum(alone, 0), mask=known)
     tl.store(place + channels, tl.sum(along, 0) * factor, mask=known)
@@ -324,7 +381,7 @@ def _sums(
 
 @kernel(
     numbers=["pixels", "area", "first", "apart"],
-    tables=["mean", "scale", "products", "weight", "factors"],
+    tables=["mean", "scale", "products", "weight", "bias", "factors"],
 )
 def _gradient(
     gradient,
@@ -333,6 +390,7 @@ def _gradient(
     scale,
     products,
     weight,
+    bias,
     factors,
     out,
     pixels,
@@ -342,6 +400,8 @@ def _gradient(
     row: tl.constexpr,
     channels: tl.constexpr,
     affine: tl.constexpr,
+    relu: tl.constexpr,
+    shifted: tl.constexpr,
     factored: tl.constexpr,
     lane: tl.constexpr,
     rows: tl.constexpr,
@@ -353,25 +413,44 @@ def _gradient(
     factor = tl.load(scale + slot * channels + c)
     alone = tl.load(products + slot * 2 * channels + c) / pixels
     along = factor * tl.load(products + (slot * 2 + 1) * channels + c) / pixels
+    steep, shift = factor, factor
     if affine:
         factor *= tl.load(weight + slot * channels + c)
+    if shifted:
+        steep = factor
+        shift = tl.load(bias + slot * channels + c)
     place = (slot * apart + first) * lane + m.to(tl.int64)[:, :, None] * row + c
     flow = tl.load(gradient + place, mask=inside[:, :, None], other=0.0).to(tl.float32)
     place = (slot * pixels + m)[:, :, None] * channels + c
     value = tl.load(x + place, mask=inside[:, :, None], other=0.0).to(tl.float32)
     if factored:
         flow *= tl.load(factors + m // area, mask=inside, other=0.0).to(tl.float32)[:, :, None]
-    flow = factor * (flow - alone - (value - middle) * along)
+    value -= middle
+    if relu:
+        flow = _gate(flow, value, steep, shift, shifted)
+    flow = factor * (flow - alone - value * along)
     tl.store(out + place, flow, mask=inside[:, :, None])
 
 
 @inside
+def _gate(flow, value, factor, shift, shifted: tl.constexpr):
+    """What flows back through a ReLU of the value by its factor, and shifted."""
+    result = value * factor
+    if shifted:
+        result += shift
+    return tl.where(result > 0, flow, 0.0)
+
+
+@inside
 def _lanes(pixels, channels: tl.constexpr, lane: tl.constexpr, rows: tl.constexpr, steps: tl.constexpr):
-    """Pixels (steps, rows), channels (1, rows, lane), and which of the pixels there are."""
+    """Pixels (rows, steps), channels (rows, 1, lane), and which of the pixels there are.
+
+    In this order a thread has a row of all steps, not several rows.
+    """
     groups: tl.constexpr = channels // lane
     share: tl.constexpr = rows // groups
     r = tl.arange(0, rows)
-    m = tl.program_id(0) * (steps * share) + (r // groups)[None, :]
-    m += (tl.arange(0, steps) * share)[:, None]
-    c = ((r % groups) * lane)[None, :, None] + tl.arange(0, lane)[None, None, :]
-    return m, c, (r < share * groups)[None, :] & (m < pixels)
+    m = tl.program_id(0) * (steps * share) + (r // groups)[:, None]
+    m += (tl.arange(0, steps) * share)[None, :]
+    c = ((r % groups) * lane)[:, None, None] + tl.arange(0, lane)[None, None, :]
+    return m, c, (r < share * groups)[:, None] & (m < pixels)

@@ -100,7 +100,7 @@ def _settled_type(x: Tensor) -> Iterator[Tensor]:
 
 
 class _Separable(torch.autograd.Function):
-    KEPT = 8  # tensors a stage
+    KEPT = 9  # tensors a stage
     BEFORE = 4  # inputs before the parameters
 
     @staticmethod
@@ -123,7 +123,7 @@ class _Separable(torch.autograd.Function):
             flat = deep.flatten(1, 3)
             product = flat.new_empty(1, flat.shape[1], len(point))
             pointwise_with_moments(flat, point.flatten(1).t()[None], out=product, into=moments)
-            kept += [images, taps, deep, product, moments.mean, moments.scale, point, scale]
+            kept += [images, taps, deep, product, moments.mean, moments.scale, point, scale, shift]
             end: dict[str, Any] = {"relu": True}
             if stage is stages[-1]:
                 there = None if plus is None else slot_of(plus).flatten(1, 3)
@@ -145,7 +145,7 @@ class _Separable(torch.autograd.Function):
                 break
             kernel, stride, dilation = ctx.stages[index]
             plan = _plan(kernel, dilation, gradient.device)
-            images, taps, deep, product, mean, factor, point, scale = kept[
+            images, taps, deep, product, mean, factor, point, scale, shift = kept[
                 index * _Separable.KEPT : (index + 1) * _Separable.KEPT
             ]
             place = _Separable.BEFORE + 4 * index  # of the stage's parameters among the inputs
@@ -153,9 +153,11 @@ class _Separable(torch.autograd.Function):
             depth_needed, point_needed = needed[place : place + 2]
             convolved: list[Tensor | None] = [None, None]
             moments, flat, flow = Moments(mean, factor), flow, None
-            sums = normalization_sums(flat, product, moments, factors=factors)
+            affine = scale[None], shift[None]
+            end = {"relu": index < len(ctx.stages) - 1, "factors": factors}
+            sums = normalization_sums(flat, product, moments, *affine, **end)
             if before or depth_needed or point_needed:
-                flat = normalization_gradient(flat, product, moments, sums, scale[None], factors=factors)
+                flat = normalization_gradient(flat, product, moments, sums, *affine, **end)
             factors = None  # they belong to the last stage
             if point_needed:
                 convolved[1] = _point_gradient(deep.flatten(1, 3), flat, point)
@@ -168,7 +170,8 @@ class _Separable(torch.autograd.Function):
                 convolved[0] = taps_gradient[0].t().reshape(-1, 1, kernel, kernel)
             if before:
                 into = torch.empty_like(images)
-                depthwise_input_gradient(deep_flow, [taps], plan, images, stride=stride, into=into)
+                gate = images if index == 0 else None  # the batch norm before it has the ReLU
+                depthwise_input_gradient(deep_flow, [taps], plan, gate, stride=stride, into=into)
                 flow = into.flatten(1, 3)
             found[4 * index : 4 * index + 4] = [*convolved, sums[0, 1], sums[0, 0]]
         of_x = None if flow is None else images_of(flow.view(kept[0].shape))

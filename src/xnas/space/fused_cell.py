@@ -25,7 +25,7 @@ from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.mixing import Copies, mix
 from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
 from xnas.kernels.moments import Moments
-from xnas.kernels.normalization import normalization_gradient, normalize
+from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient
@@ -240,10 +240,9 @@ class _Back:
         """Inner products of the gradient of a node with all that goes into it."""
         arriving = self.tables.arriving[node]
         term_products(
-            self.nodes,
+            self.nodes[node],
             self.advice,
             self.moments,
-            targets=self.tables.targets[arriving],
             slots=self.tables.term_slots[arriving],
             out=self.products[arriving],
         )
@@ -318,7 +317,7 @@ class _Back:
         into = pointwise(flow, packed[d.pointwise_again].transpose(1, 2)).view_as(again)
         weights = [packed[index] for index in d.again]
         into_again = torch.empty_like(again)
-        depthwise_input_gradient(into, weights, d.second, again, stride=1, into=into_again)
+        depthwise_input_gradient(into, weights, d.second, None, stride=1, into=into_again)
         if self.of_weights is not None and kept.second is not None:
             found = depthwise_weight_gradient(again, into, d.second, like=weights, stride=1, relu=False)
             self.of_weights.update(zip(d.again, found, strict=True))
@@ -326,8 +325,5 @@ class _Back:
                 kept.second.flatten(1, 3), flow
             )
         gradient, between = into_again.flatten(1, 3), d.slots["between"]
-        sums = self.products.new_empty(d.twice, 2, again.shape[-1])
-        term_products(gradient, self.advice, self.moments, targets=d.order, slots=d.between, out=sums)
-        normalization_gradient(
-            gradient, self.advice[between], self.moments.slots(between), sums, out=out
-        )
+        given = gradient, self.advice[between], self.moments.slots(between)
+        normalization_gradient(*given, normalization_sums(*given, relu=True), relu=True, out=out)

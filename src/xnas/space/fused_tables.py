@@ -55,8 +55,6 @@ class Departure:
     convolutions: int
     twice: int
     """So many of them, the first, are applied twice."""
-    order: Tensor
-    """0, 1, ... for those that are applied twice, and `between` the slots they write to."""
     depthwise: list[int]
     """Which of the packed tensors hold the weights of each side; `again` of the second ones."""
     again: list[int]
@@ -69,7 +67,6 @@ class Departure:
     """
     pools: Tensor = field(init=False)
     """Of the slots of pools those that get the maximum and the mean of every state, or -1."""
-    between: Tensor = field(init=False)
     normalized: Lanes = field(init=False)
     """Slots with batch norms: dilated, pools, separable."""
     passed: Lanes = field(init=False)
@@ -144,7 +141,6 @@ class Tables:
             twice=twice,
             depthwise=self._pack_depthwise(convolutions, 1),
             again=self._pack_depthwise(applied_twice, 5),
-            order=self._table(range(twice)),
         )
         if convolutions:
             found.pointwise = self._pack_pointwise(convolutions, 2)
@@ -153,7 +149,6 @@ class Tables:
         found.slots["separable"] = self._take(applied_twice)
         found.slots["between"] = self._take_shared([[]] * twice)
         found.slots["dilated"] = self._take(convolutions[twice:])
-        found.between = self._table(range(self.slots)[found.slots["between"]])
         found.running["separable"] = self._running([[self._norm(x, 7)] for x in applied_twice])
         found.running["first products"] = self._running([[self._norm(x, 3)] for x in convolutions])
         self._pools(found, states, leaving)
