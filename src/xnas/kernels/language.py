@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,6 +30,8 @@ __all__ = [
     "tl",
 ]
 
+OPTIONS = {"enable_fp_fusion": True}  # multiply and add in one instruction: Triton's default may change
+
 
 class Kernel:
     """A compiled function: `kernel[grid](*arguments, **constants)` launches it."""
@@ -41,14 +44,14 @@ class Kernel:
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., object]:
         """Launch on a grid of programs."""
-        launch: Callable[..., object] = self.function[grid]
-        return launch if Kernel.noted is None else self._note
+        return self._note if Kernel.noted is not None else partial(self.function[grid], **OPTIONS)
 
     def _note(self, *arguments: Any, **constants: Any) -> None:  # noqa: ANN401
         assert Kernel.noted is not None  # noqa: S101 - in a rehearsal
         kinds = (_kind(argument) for argument in arguments)
         key = self.function, *kinds, *constants.items()
-        Kernel.noted.setdefault(key, lambda: self.function.warmup(*arguments, grid=(1,), **constants))
+        options = {"grid": (1,), **constants, **OPTIONS}
+        Kernel.noted.setdefault(key, lambda: self.function.warmup(*arguments, **options))
 
 
 def kernel(*, numbers: Sequence[str], tables: Sequence[str] = ()) -> Callable[[Any], Any]:
