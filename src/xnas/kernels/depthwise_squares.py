@@ -20,6 +20,7 @@ from xnas.kernels.depthwise_taps import (
     compiled_sides,
     first_tap,
     of_every_side,
+    replaced,
 )
 from xnas.kernels.language import inside, kernel, tl
 
@@ -87,8 +88,7 @@ def _spread(
     line = lane // groups // columns
     row, image = line % rows, line // rows
     fits = image < images
-    a0 = tl.zeros((block, vector), tl.float32)
-    a1, a2, a3 = a0, a0, a0
+    totals = (tl.zeros((block, vector), tl.float32),) * 4
     plane = tl.full((), channels * rows * columns, tl.int64) * images
     for number in range(begin, end):
         origin = gradient + tl.load(members + 4 * number) * plane
@@ -98,28 +98,29 @@ def _spread(
             if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
                 if side == known:
                     weight = weight3 if known == 3 else weight5 if known == 5 else weight7
-                    a0, a1, a2, a3 = _add_slot(
-                        a0, a1, a2, a3, origin, weight + place * (known * known * channels), image, row,
+                    totals = _add_slot(
+                        totals, origin, weight + place * (known * known * channels), image, row,
                         column, fits, c, rows, columns, dilation, channels, known, together,
                     )  # fmt: skip
     plane = tl.full((), channels * height * width, tl.int64) * images
+    place = (((image * height + 2 * row) * width + 2 * column) * channels)[:, None] + c
+    if gated:  # all of them before a store: no load may overtake one
+        pixel = gate + source * plane + place
+        for index in tl.static_range(4):
+            there = fits & (2 * row + index // 2 < height) & (2 * column + index % 2 < width)
+            away = (index // 2 * width + index % 2) * channels
+            passes = tl.load(pixel + away, mask=there[:, None], other=0.0) > 0
+            totals = replaced(totals, index, tl.where(passes, totals[index], 0.0))
+    pixel = out + which * plane + place
     for index in tl.static_range(4):
-        total = a0 if index == 0 else a1 if index == 1 else a2 if index == 2 else a3
-        y, z = 2 * row + index // 2, 2 * column + index % 2
-        place = (((image * height + y) * width + z) * channels)[:, None] + c
-        there = (fits & (y < height) & (z < width))[:, None]
-        if gated:
-            passes = tl.load(gate + source * plane + place, mask=there, other=0.0) > 0
-            total = tl.where(passes, total, 0.0)
-        tl.store(out + which * plane + place, total, mask=there)
+        there = fits & (2 * row + index // 2 < height) & (2 * column + index % 2 < width)
+        away = (index // 2 * width + index % 2) * channels
+        tl.store(pixel + away, totals[index], mask=there[:, None])
 
 
 @inside
 def _add_slot(
-    a0,
-    a1,
-    a2,
-    a3,
+    totals,
     gradient,
     weight,
     image,
@@ -147,7 +148,8 @@ def _add_slot(
                 inside = there & (column + right >= 0) & (column + right < columns)
                 pixel = first + down * (columns * channels) + right * channels
                 flow = tl.load(pixel, mask=inside[:, None], other=0.0).to(tl.float32)
-                a0 += flow * tl.load(tap + (half - right) * apart).to(tl.float32)
+                factor = tl.load(tap + (half - right) * apart).to(tl.float32)
+                totals = replaced(totals, 0, totals[0] + flow * factor)
     else:
         for down in tl.static_range(-(half // 2), (half + 1) // 2 + 1):
             there = fits & (row + down >= 0) & (row + down < rows)
@@ -159,12 +161,5 @@ def _add_slot(
                     along, across = index // 2 - 2 * down + half, index % 2 - 2 * right + half
                     if along >= 0 and along < side and across >= 0 and across < side:
                         factor = tl.load(taps + (along * side + across) * apart).to(tl.float32)
-                        if index == 0:
-                            a0 += flow * factor
-                        if index == 1:
-                            a1 += flow * factor
-                        if index == 2:
-                            a2 += flow * factor
-                        if index == 3:
-                            a3 += flow * factor
-    return a0, a1, a2, a3
+                        totals = replaced(totals, index, totals[index] + flow * factor)
+    return totals
