@@ -20,6 +20,7 @@ from xnas.kernels.depthwise_taps import (
     compiled_sides,
     in_pairs,
     numbers_at,
+    replaced,
     require_sides,
     runs_of,
 )
@@ -230,24 +231,18 @@ def _add_up_column(
     end = tl.minimum(runs, (split + 1) * share)
     if column >= side:
         end = 0
-    a0 = tl.zeros((block_m, block_c), tl.float32)
-    a1, a2, a3, a4, a5, a6 = a0, a0, a0, a0, a0, a0
+    taps = (tl.zeros((block_m, block_c), tl.float32),) * side
+    below: tl.constexpr = dilation * width * units
     for start in range(split * share, end, block_m):
         m = start + tl.arange(0, block_m)
         left, line = m % width, m // width
         top, image = begins(line % of_column, apart, run), line // of_column
         fits = m < runs
         pixel = gradient + (((image * height + top) * width + left) * units)[:, None] + unit
-        below: tl.constexpr = dilation * width * units
-        g0 = numbers_at(pixel, (fits & (top < height))[:, None] & exists, paired)
-        g1, g2, g3 = g0, g0, g0
-        if run > 1:
-            there = (fits & (top + dilation < height))[:, None] & exists
-            g1 = numbers_at(pixel + below, there, paired)
-            there = (fits & (top + 2 * dilation < height))[:, None] & exists
-            g2 = numbers_at(pixel + 2 * below, there, paired)
-            there = (fits & (top + 3 * dilation < height))[:, None] & exists
-            g3 = numbers_at(pixel + 3 * below, there, paired)
+        flows = (numbers_at(pixel, (fits & (top < height))[:, None] & exists, paired),) * run
+        for index in tl.static_range(1, run):
+            there = (fits & (top + index * dilation < height))[:, None] & exists
+            flows = replaced(flows, index, numbers_at(pixel + index * below, there, paired))
         z = left * stride + (column - side // 2) * dilation
         above = top * stride - side // 2 * dilation
         fits = fits & (z >= 0) & (z < from_width)
@@ -259,27 +254,12 @@ def _add_up_column(
             if relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
-                flow = g0 if index == 0 else g1 if index == 1 else g2 if index == 2 else g3
-                if step - index == 0:
-                    a0 += flow * value
-                if step - index == 1:
-                    a1 += flow * value
-                if step - index == 2:
-                    a2 += flow * value
-                if step - index == 3 and side > 3:
-                    a3 += flow * value
-                if step - index == 4 and side > 3:
-                    a4 += flow * value
-                if step - index == 5 and side > 5:
-                    a5 += flow * value
-                if step - index == 6 and side > 5:
-                    a6 += flow * value
+                if step - index >= 0 and step - index < side:
+                    tap = taps[step - index] + flows[index] * value
+                    taps = replaced(taps, step - index, tap)
     for row in tl.static_range(side):
-        found = a0 if row == 0 else a1 if row == 1 else a2 if row == 2 else a3
-        if row > 3:
-            found = a4 if row == 4 else a5 if row == 5 else a6
-        tap = row * side + column
-        place = tap + c * (side * side)
+        number = row * side + column
+        place = number + c * (side * side)
         if together:
-            place = tap * channels + c
-        tl.store(partial + place, tl.sum(found, 0), mask=known)
+            place = number * channels + c
+        tl.store(partial + place, tl.sum(taps[row], 0), mask=known)
