@@ -40,6 +40,8 @@ def machines(lines: Sequence[Record]) -> str:
     for line in lines:
         several = line.get("at_once", 1) > 1
         beside = f", up to {line['at_once']} at once" if several else ""
+        if "beside" in line:
+            beside += f", beside {line['beside']}"
         versions = f"torch {line['torch']}, Python {line['python']}, xnas {line['xnas']}"
         kinds.add(f"{line['device']} ({versions}{beside})")
     return f"Measured on {'; '.join(sorted(kinds))}." if kinds else f"N{NOTHING[1:]}."
