@@ -1,10 +1,11 @@
 import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from xnas.files import sweep, whole_file
+from xnas.files import remedies, sweep, whole_file
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -39,6 +40,35 @@ def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
     sweep(tmp_path)
     sweep(tmp_path / "nowhere")
     assert {p.name for p in tmp_path.iterdir()} == kept
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, ("make room",)),
+        (errno.EDQUOT, ("make room",)),
+        (errno.ENAMETOOLONG, ("use a shorter name",)),
+        (errno.EACCES, ("make it writable",)),
+        (errno.EROFS, ("make it writable",)),
+        (errno.EIO, ()),
+        (errno.ENOENT, ()),
+        (errno.EEXIST, ()),
+    ],
+)
+def test_the_remedy_fits_the_fault(number, told):
+    assert remedies(OSError(number, os.strerror(number))) == told
+
+
+def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    for wanted in (path, path / "folder", path / "folder" / "below"):
+        with pytest.raises(OSError, match=r"File exists|Not a directory") as caught:
+            wanted.mkdir()
+        assert remedies(caught.value) == (f"move the file {path} away",)
+    with pytest.raises(OSError, match="Not a directory") as caught:
+        Path("/dev/null/folder").mkdir()
+    assert remedies(caught.value) == ()  # a device stays where it is
 
 
 def test_a_file_system_that_cannot_flush_folders_is_no_fault(tmp_path, monkeypatch):

@@ -43,6 +43,20 @@ def sweep(folder: Path) -> None:
             scratch.unlink()
 
 
+def remedies(error: OSError) -> tuple[str, ...]:
+    """What would let a file be written that could not be; nothing where only another place would do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ("make room",)
+    if error.errno == errno.ENAMETOOLONG:
+        return ("use a shorter name",)
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return ("make it writable",)
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        path = Path(error.filename or "")
+        return tuple(f"move the file {p} away" for p in (path, *path.parents) if p.is_file())[:1]
+    return ()
+
+
 def is_plain(path: Path) -> bool:
     """Whether this is a file of its own: no link, no pipe to wait for, no device without an end."""
     return stat.S_ISREG(path.lstat().st_mode)

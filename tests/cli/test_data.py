@@ -113,6 +113,7 @@ def test_a_folders_rule_and_size_can_be_tried(capsys, tmp_path):
 def test_a_folders_bad_images_are_counted(capsys, tmp_path):
     root = photos(tmp_path / "photos")
     (root / "red ones" / "3.png").write_bytes(b"")
+    assert "1 bad file; the first: cannot read the image" in run(capsys, root)[1]
     (root / "red ones" / "4.png").write_bytes(b"")
     _, told, _ = run(capsys, root)
     assert "2 bad files; the first: cannot read the image" in told

@@ -189,7 +189,7 @@ def test_hidden_files_nested_folders_and_other_files_are_left_out(tmp_path):
     data = load_data(tmp_path)
     assert data.classes == ("rose", "tulip")
     assert len(data.images) + len(data.test_images) == 10
-    assert "2 other files or folders left out" in data.note
+    assert f"2 other files or folders left out (first: '{tmp_path}/rose/nested')" in data.note
 
 
 def numbered(root, count=12):
@@ -458,7 +458,14 @@ def test_an_image_that_is_a_link_to_nowhere_is_a_bad_image(tmp_path):
 def test_a_pipe_that_is_called_like_an_image_is_not_waited_for(tmp_path):
     flowers(tmp_path)
     os.mkfifo(tmp_path / "rose" / "pipe.png")
-    assert "1 other file or folder left out" in load_data(tmp_path).note
+    told = f"1 other file or folder left out (first: '{tmp_path}/rose/pipe.png')"
+    assert told in load_data(tmp_path).note
+
+
+def test_the_name_of_what_is_left_out_cannot_command_the_terminal(tmp_path):
+    flowers(tmp_path)
+    (tmp_path / "rose" / "\x1b[2Jdrawing.svg").touch()
+    assert r"rose/\x1b[2Jdrawing.svg')" in load_data(tmp_path).note
 
 
 def test_linked_class_folders_are_followed(tmp_path):

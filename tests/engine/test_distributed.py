@@ -20,7 +20,7 @@ from training import metrics
 
 from xnas.engine.checkpoint import Checkpoints
 from xnas.engine.distributed import ALONE, Ranks, _digests, _timeout, several_wanted, speaks
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, RankError
 from xnas.runs.devices import pick_device
 from xnas.runs.search import resume_search
 
@@ -139,6 +139,7 @@ def test_a_killed_process_ends_the_other_and_the_run_goes_on(tmp_path):
     codes, told = finish(start("killed", tmp_path), tmp_path)
     assert codes == [2, -signal.SIGKILL]
     assert "xnas: rank 0 of 2 lost the others" in told[0][1]
+    assert not re.search(r"third_party|GLHF|Check the logs", told[0][1])
     codes, told = finish(start("resumed", tmp_path), tmp_path)
     assert codes == [0, 0], told
     assert "going on after round 2" in told[0][0]
@@ -218,8 +219,25 @@ def test_each_process_takes_a_gpu_of_its_own(monkeypatch):
         pick_device("cuda", Ranks(rank=2, size=3, local_rank=2, local_size=3))
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "soon", "inf"])
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("Connection closed by peer [::1]:3614. Check the logs. GLHF!", "closed by peer [::1]:3614)"),
+        ("Timed out waiting 8000ms for recv operation", "(Timed out waiting 8000ms for recv operation)"),
+    ],
+)
+def test_of_what_torch_says_of_a_lost_process_the_first_sentence_is_quoted(monkeypatch, said, quoted):
+    def broken(*_args, **_options):
+        raise RuntimeError(f"[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] {said}")
+
+    monkeypatch.setattr("torch.distributed.all_reduce", broken)
+    with pytest.raises(RankError) as caught:
+        Ranks(size=2).wait()
+    assert str(caught.value).endswith(quoted)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "inf", "nan", "1e300"])
 def test_a_timeout_is_a_number_of_seconds(monkeypatch, value):
     monkeypatch.setenv("XNAS_RANKS_TIMEOUT", value)
-    with pytest.raises(ConfigError, match="positive number of seconds"):
+    with pytest.raises(ConfigError, match=r"number of seconds above 0 and at most 1e\+06, got"):
         _timeout()

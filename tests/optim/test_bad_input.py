@@ -32,11 +32,11 @@ def uniform(forecasters, experts):
         ({"relaxation": -1.0}, r"relaxation must lie in \(0, 1\], got -1.0"),
         ({"relaxation": 1.01}, r"relaxation must lie in \(0, 1\], got 1.01"),
         ({"relaxation": math.nan}, r"relaxation must lie in \(0, 1\], got nan"),
-        ({"reward_bound": 0.0}, "reward_bound must be a positive number, got 0.0"),
-        ({"reward_bound": math.inf}, "reward_bound must be a positive number, got inf"),
-        ({"lr": 0.0}, "lr must be a positive number, or None for the best one, got 0.0"),
-        ({"lr": -0.1}, "lr must be a positive number, or None for the best one, got -0.1"),
-        ({"lr": math.nan}, "lr must be a positive number, .* got nan"),
+        ({"reward_bound": 0.0}, "reward_bound must be positive and finite, got 0.0"),
+        ({"reward_bound": math.inf}, "reward_bound must be positive and finite, got inf"),
+        ({"lr": 0.0}, "lr must be positive and finite, or None for the best one, got 0.0"),
+        ({"lr": -0.1}, "lr must be positive and finite, or None for the best one, got -0.1"),
+        ({"lr": math.nan}, "lr must be positive and finite, .* got nan"),
     ],
 )
 def test_bad_settings_are_named(arguments, words):

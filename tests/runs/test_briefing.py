@@ -82,6 +82,15 @@ def test_wipeouts_are_forecast_where_there_are_any():
         assert (forecast(ready) is not None) is has_forecast
 
 
+def test_no_first_wipeout_is_forecast_once_experts_have_gone():
+    ready = prepared(relaxation=0.01)
+    ready.search.begin_epoch()
+    play_round(ready.search)
+    assert not all(ready.search.method.alive(m).all() for m in ready.search.mixtures.values())
+    assert not ready.search.deleted  # that comes with the end of the epoch
+    assert forecast(ready) is None
+
+
 def test_where_the_images_are_is_told():
     lines = introduction(prepared(epochs=10), stripes(), resumed=False)
     assert "80 training images of 1 x 8 x 8, all in memory on cpu (0 MiB)" in lines

@@ -15,6 +15,7 @@ from xnas import ConfigError
 from xnas.data import load_data, standardize
 from xnas.runs import export as job
 from xnas.runs.export import TOLERANCE, ExportConfig, compare, export_run, latency, onnx_answers
+from xnas.runs.folder import told_as
 
 NAMES = {"model.json", "model.safetensors", "model.onnx", "model.pt2"}
 
@@ -178,6 +179,15 @@ def test_targets_that_cannot_be_written_are_named_and_keep_what_they_hold(run, t
         export_run(run, replace(plain, out=tmp_path / "file" / "deeper"))
     assert (tmp_path / "file").read_text(encoding="utf8") == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_in_the_way_is_named_with_its_remedy(tmp_path):
+    (tmp_path / "tensorboard").touch()
+    words = (
+        "cannot write to run: File exists; move the file .*tensorboard away, or choose another folder"
+    )
+    with pytest.raises(ConfigError, match=words), told_as(Path("run")):
+        (tmp_path / "tensorboard").mkdir()
 
 
 @pytest.mark.skipif(AS_ROOT, reason="root may write anywhere")

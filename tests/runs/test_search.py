@@ -1,6 +1,7 @@
 """A whole search: what it writes, that it can be stopped and go on, that it never sees test images."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -401,10 +402,11 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"image_size": 7}, "image-size must be at least 8, got 7"),
         ({"cells": 2}, "cells must be at least 3, got 2"),
         ({"channels": 1}, "channels must be at least 2, got 1"),
-        ({"experts_lr": -0.1}, "experts-lr must be paper, matched or positive, got -0.1"),
+        ({"experts_lr": -0.1}, r"must be paper, matched, or positive and below 1e\+09, got -0.1"),
+        ({"experts_lr": 1e300}, r"experts-lr must be .* below 1e\+09, got 1e\+300"),
         ({"relaxation": 0.0}, r"relaxation must lie in \(0, 1\], got 0.0"),
         ({"relaxation": 1.5}, r"relaxation must lie in \(0, 1\], got 1.5"),
-        ({"reward_bound": 0.0}, "reward-bound must be a positive number, got 0.0"),
+        ({"reward_bound": 0.0}, r"reward-bound must be positive and below 1e\+09, got 0.0"),
         ({"method": "magic"}, "no method called 'magic'; there are: "),
         ({"skip_dropout": "often"}, r"skip-dropout must be a number in \[0, 1\) .* got 'often'"),
         ({"skip_dropout": "1"}, "skip-dropout must be a number"),
@@ -415,8 +417,11 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"epochs": 2.5}, "epochs must be a whole number or None, got 2.5"),
         ({"epochs": True}, "epochs must be a whole number or None, got True"),
         ({"wipeout": "no"}, "wipeout must be bool, got 'no'"),
-        ({"weights_lr": 0.0}, "weights-lr must be a positive number, got 0.0"),
-        ({"reward_bound": 1e308}, r"reward-bound must be a positive number, got 1e\+308"),
+        ({"weights_lr": 0.0}, "weights-lr must be positive and finite, got 0.0"),
+        ({"reward_bound": 1e308}, r"reward-bound must be positive and below 1e\+09, got 1e\+308"),
+        ({"checkpoint_minutes": math.inf}, "checkpoint-minutes must be 0 or more and finite, got inf"),
+        ({"seed": 1 << 63}, "seed must be below 2.63, got 9223"),
+        ({"seed": -(1 << 63)}, "seed must be above -2.63, got -9223"),
         ({"accounting": "sample", "method": "darts"}, "accounting sample belongs to the method xnas"),
     ],
 )

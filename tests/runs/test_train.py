@@ -1,6 +1,7 @@
 """A whole training: what it writes, that it can be stopped and go on, when it sees test images."""
 
 import json
+import math
 import shutil
 from dataclasses import replace
 
@@ -559,8 +560,9 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
         ({"image_size": 7}, "image-size must be at least 8, got 7"),
         ({"cutout": 33}, "cutout must be at most 32, the side .*, got 33; the paper's is 16"),
         ({"accumulate": 0}, "accumulate must be at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning-rate must be a positive number, got 0.0"),
-        ({"gradient_clip": -1.0}, "gradient-clip must be 0 or more, got -1.0"),
+        ({"learning_rate": 0.0}, "learning-rate must be positive and finite, got 0.0"),
+        ({"gradient_clip": -1.0}, "gradient-clip must be 0 or more and finite, got -1.0"),
+        ({"max_params": math.inf}, "max-params must be positive and finite, got inf"),
         ({"average": 1.0}, r"average must lie in \[0, 1\), got 1.0"),
         ({"validation": 1.0}, r"validation must lie in \[0, 1\), got 1.0"),
         ({"auto_augment": "moon"}, "auto-augment must be none, cifar10, svhn, imagenet or None"),

@@ -13,6 +13,7 @@ from xnas.data.sizes import RESIZE_WORDS, Size
 from xnas.data.unpack import unpack as unpack_archive
 from xnas.data.wholeness import faults
 from xnas.errors import ConfigError, DatasetError
+from xnas.words import counted
 
 MOST_LISTED = 10  # classes or sizes of a folder, one by one
 
@@ -130,7 +131,7 @@ def folder_description(root: Path, options: DataOptions) -> list[str]:
     ]
     lines += [f"note: {note}" for note in found.notes]
     if found.bad:
-        lines.append(f"{found.bad:,} bad files; the first: {found.first_bad}")
+        lines.append(f"{counted(found.bad, 'bad file')}; the first: {found.first_bad}")
         lines.append("a run would stop at bad files; with --skip-bad-images it leaves them out")
     lines += [f"a run would refuse this folder: {refusal}" for refusal in found.refusals]
     lines.append("only the headers of the images were read; their pixels may still be damaged")

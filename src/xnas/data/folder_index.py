@@ -80,8 +80,8 @@ def list_folder(
     train, left_out = _listed([first, *joining], classes)
     require_enough(root, classes, train.labels)
     if left_out:
-        what = "file or folder" if left_out == 1 else "files or folders"
-        notes.append(f"{left_out} other {what} left out")
+        what = "file or folder" if len(left_out) == 1 else "files or folders"
+        notes.append(f"{len(left_out)} other {what} left out (first: {str(left_out[0])!r})")
     test, _ = _listed(tests, classes)
     held = not test.files
     if test.files:
@@ -109,16 +109,20 @@ def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:
         )
 
 
-def images_in(folder: Path) -> tuple[list[Path], int]:
-    """Image files of a folder by name, and how many other visible things are in it.
+def images_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Image files of a folder by name, and the other visible things in it.
 
     A link that leads nowhere counts as the image that it should be; pipes and devices do not.
     """
     endings = image_endings()
     with os.scandir(folder) as entries:
         visible = sorted((e for e in entries if not e.name.startswith(".")), key=lambda e: e.name)
-    images = [e for e in visible if os.path.splitext(e.name)[1].lower() in endings and _is_file(e)]  # noqa: PTH122 - a Path for each of a million names is slow
-    return [folder / entry.name for entry in images], len(visible) - len(images)
+    images: list[Path] = []
+    others: list[Path] = []
+    for entry in visible:
+        is_image = os.path.splitext(entry.name)[1].lower() in endings and _is_file(entry)  # noqa: PTH122 - the suffix of a Path is slow for a million
+        (images if is_image else others).append(folder / entry.name)
+    return images, others
 
 
 def visible_folders(folder: Path) -> list[Path]:
@@ -166,11 +170,11 @@ def _has_parts(root: Path) -> bool:
     return train.is_dir() and bool(visible_folders(train)) and not images_in(train)[0]
 
 
-def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFiles, int]:
-    """Files of all parts together, and how much is no image; classes must be those of `train`."""
+def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFiles, list[Path]]:
+    """Files of all parts together, and what is no image; classes must be those of `train`."""
     files: list[Path] = []
     labels: list[int] = []
-    left_out = 0
+    left_out: list[Path] = []
     for part in parts:
         present = {path.name for path in visible_folders(part)}
         unknown = present - set(classes)
@@ -180,7 +184,7 @@ def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFi
                 f"all parts must agree"
             )
         for label, name in enumerate(classes):
-            found, others = images_in(part / name) if name in present else ([], 0)
+            found, others = images_in(part / name) if name in present else ([], [])
             files += found
             labels += [label] * len(found)
             left_out += others

@@ -25,7 +25,7 @@ from xnas.engine.epoch import remedy, remove_experts
 from xnas.engine.restore import is_version, require_position, require_rounds, take_over_momenta
 from xnas.engine.search import Search
 from xnas.errors import ConfigError, RoundError, VersionError
-from xnas.files import is_plain, whole_file
+from xnas.files import is_plain, remedies, whole_file
 
 FORMAT, VERSION = "xnas-search-checkpoint", 2
 OLDER = (1,)
@@ -127,9 +127,9 @@ class Checkpoints:
             with whole_file(path) as file:
                 file.write(content.getbuffer())
         except OSError as error:
+            advice = ", and ".join((*remedies(error), "go on with --resume from the one before"))
             raise ConfigError(
-                f"cannot write the checkpoint {path} ({_brief(error)}); make room, and go on with "
-                "--resume from the one before"
+                f"cannot write the checkpoint {path} ({_brief(error)}); {advice}"
             ) from error
         for old in before[self.keep - 1 :]:
             with suppress(OSError):  # one too many; the next save tries again

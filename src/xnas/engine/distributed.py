@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import atexit
 import io
-import math
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 TIMEOUT_NAME = "XNAS_RANKS_TIMEOUT"
 TIMEOUT = 120.0  # seconds that processes wait for each other
+LONGEST = 1e6  # seconds, eleven days: more can only be a mistake
 NAMED = 4  # differences that a message names
 
 
@@ -185,11 +186,10 @@ class Ranks:
             yield
         except RuntimeError as error:
             atexit.unregister(_part)  # who leaves a group that is broken may wait for it
-            why = " ".join(str(error).split())[-100:]
             raise RankError(
                 f"rank {self.rank} of {self.size} lost the others while {doing}: one was ended, or did "
                 f"not answer for {self.timeout:g} s ({TIMEOUT_NAME} sets that); go on from the last "
-                f"checkpoint with --resume and {self.size} processes ({why})"
+                f"checkpoint with --resume and {self.size} processes ({_first_sentence(error)})"
             ) from error
 
 
@@ -237,9 +237,15 @@ def _meet(timeout: float) -> None:
     except (RuntimeError, ValueError) as error:
         raise RankError(
             f"the {os.environ['WORLD_SIZE']} processes did not meet within {timeout:g} s "
-            f"({' '.join(str(error).split())[:100]}); start all of them with torchrun"
+            f"({_first_sentence(error)}); start all of them with torchrun"
         ) from error
     atexit.register(_part)
+
+
+def _first_sentence(error: Exception) -> str:
+    """What torch says has happened, without the line of its source before that and the advice after."""
+    words = re.sub(r"^\[\S+:\d+\] ", "", " ".join(str(error).split()))
+    return words.split(". ")[0].rstrip(".")[:100]
 
 
 def _part() -> None:
@@ -253,8 +259,10 @@ def _timeout() -> float:
         seconds = float(given)
     except ValueError:
         seconds = 0.0
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise ConfigError(f"{TIMEOUT_NAME} must be a positive number of seconds, got {given!r}")
+    if not 0 < seconds <= LONGEST:
+        raise ConfigError(
+            f"{TIMEOUT_NAME} must be a number of seconds above 0 and at most {LONGEST:g}, got {given!r}"
+        )
     return seconds
 
 

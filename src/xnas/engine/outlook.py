@@ -60,8 +60,13 @@ def impossible(epochs: int, relaxation: float, *, wipeout: bool) -> str | None:
 
 
 def outlook(search: Search, *, reward_bound: float, relaxation: float) -> Outlook | None:
-    """Forecast from the gaps so far: each expert's mean distance to its leader a round."""
+    """Forecast from the gaps so far: each expert's mean distance to its leader a round.
+
+    None if there is nothing to forecast: the first expert has gone, or none can go.
+    """
     shares = []
+    if not all(bool(search.method.alive(mixture).all()) for mixture in search.mixtures.values()):
+        return None
     for mixture in search.mixtures.values():
         if mixture.shape[1] < 2:
             continue

@@ -73,7 +73,7 @@ def require_settings(group: Group) -> dict[str, int | float]:
             f"horizon must be a whole number of rounds, at least 1 and at most 2**53, got {horizon:g}"
         )
     if not (math.isfinite(bound) and bound > 0):
-        raise ConfigError(f"reward_bound must be a positive number, got {bound}")
+        raise ConfigError(f"reward_bound must be positive and finite, got {bound}")
     if not 0 < relaxation <= 1:
         raise ConfigError(
             f"relaxation must lie in (0, 1], got {relaxation}; 1 is the paper's safe wipeout"
@@ -90,7 +90,7 @@ def require_settings(group: Group) -> dict[str, int | float]:
         rate = _number("lr", group)
         may_be_zero = sizes == [1] or isinstance(group["lr"], Tensor)  # where a schedule ended
         if not (math.isfinite(rate) and (rate > 0 or (rate == 0 and may_be_zero))):
-            raise ConfigError(f"lr must be a positive number, or None for the best one, got {rate}")
+            raise ConfigError(f"lr must be positive and finite, or None for the best one, got {rate}")
     return {"lr": rate, "horizon": int(horizon), "reward_bound": bound, "relaxation": relaxation}
 
 

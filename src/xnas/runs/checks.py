@@ -27,7 +27,8 @@ def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
             told = " or ".join(_name_of(kind) for kind in kinds)
             raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {brief(value)}")
         if isinstance(value, int) and abs(value) >= LARGEST:
-            raise ConfigError(f"{name.replace('_', '-')} must be below 2^63, got {brief(value)}")
+            limit = "above -2^63" if value < 0 else "below 2^63"
+            raise ConfigError(f"{name.replace('_', '-')} must be {limit}, got {brief(value)}")
         if name in MOST and value is not None and value > MOST[name]:
             raise ConfigError(
                 f"{name.replace('_', '-')} must be at most {MOST[name]:,}, got {brief(value)}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from reprlib import repr as brief
 
 from xnas.errors import ConfigError
+from xnas.files import remedies
 from xnas.runs.interrupt import unwound_by_sigterm
 
 
@@ -68,13 +69,12 @@ def run_path(run: object) -> Path:
 
 @contextmanager
 def told_as(out: Path) -> Iterator[None]:
-    """Tell failures of the file system as what they are to a user: no room, or the wrong folder."""
+    """Tell failures of the file system in one line, with a remedy that fits."""
     try:
         yield
     except OSError as error:
-        raise ConfigError(
-            f"cannot write to {out}: {error.strerror}; make room, or choose another folder with --out"
-        ) from error
+        remedy = ", or ".join((*remedies(error), "choose another folder with --out"))
+        raise ConfigError(f"cannot write to {out}: {error.strerror or error}; {remedy}") from error
 
 
 def write_json(path: Path, value: object) -> None:

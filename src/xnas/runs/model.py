@@ -117,7 +117,9 @@ class ModelCard:
         if not all(map(math.isfinite, self.mean)):
             raise ConfigError(f"mean of a model must be finite, got {self.mean}; give that of its data")
         if not all(0 < deviation < math.inf for deviation in self.std):
-            raise ConfigError(f"std of a model must be positive, got {self.std}; give that of its data")
+            raise ConfigError(
+                f"std of a model must be positive and finite, got {self.std}; give that of its data"
+            )
         require_resize(self.resize)
         if self.centre is not None and not all(
             0 < part <= whole for part, whole in zip(self.centre, self.size, strict=True)

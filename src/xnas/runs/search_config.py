@@ -115,13 +115,18 @@ class SearchConfig:
         if self.fold is not None and not 0 <= self.fold <= 4:
             raise ConfigError(f"fold must lie in 0..4, got {self.fold}")
         if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < LARGEST:
-            raise ConfigError(f"experts-lr must be paper, matched or positive, got {self.experts_lr}")
+            raise ConfigError(
+                f"experts-lr must be paper, matched, or positive and below {LARGEST:g}, got "
+                f"{self.experts_lr}"
+            )
         if self.relaxation is not None and not 0 < self.relaxation <= 1:
             raise ConfigError(f"relaxation must lie in (0, 1], got {self.relaxation}")
         if not 0 < self.reward_bound < LARGEST:
-            raise ConfigError(f"reward-bound must be a positive number, got {self.reward_bound}")
+            raise ConfigError(
+                f"reward-bound must be positive and below {LARGEST:g}, got {self.reward_bound}"
+            )
         if not 0 < self.weights_lr < math.inf:
-            raise ConfigError(f"weights-lr must be a positive number, got {self.weights_lr}")
+            raise ConfigError(f"weights-lr must be positive and finite, got {self.weights_lr}")
         METHODS[self.method]
         _require_space(self)
         _require_minutes(self.checkpoint_minutes)
@@ -138,7 +143,7 @@ class SearchConfig:
 
 def _require_minutes(minutes: float) -> None:
     if not 0 <= minutes < math.inf:
-        raise ConfigError(f"checkpoint-minutes must be 0 or more, got {minutes}")
+        raise ConfigError(f"checkpoint-minutes must be 0 or more and finite, got {minutes}")
 
 
 def faithful() -> SearchConfig:

@@ -131,11 +131,11 @@ class TrainConfig(TrainOptions):
         for name in ("max_params", "max_macs", "learning_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise ConfigError(f"{name.replace('_', '-')} must be a positive number, got {value}")
+                raise ConfigError(f"{name.replace('_', '-')} must be positive and finite, got {value}")
         for name in ("weight_decay", "gradient_clip", "auxiliary_weight", "checkpoint_minutes"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
-                raise ConfigError(f"{name.replace('_', '-')} must be 0 or more, got {value}")
+                raise ConfigError(f"{name.replace('_', '-')} must be 0 or more and finite, got {value}")
         for name in ("label_smoothing", "drop_path_rate", "average", "validation"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < 1:

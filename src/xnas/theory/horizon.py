@@ -30,7 +30,7 @@ def optimal_learning_rate(experts: int, horizon: int, reward_bound: float = 1.0)
     if experts < 1:
         raise ConfigError(f"experts must be at least 1, got {experts}")
     if not 1 <= horizon < math.inf:
-        raise ConfigError(f"horizon must be at least 1 round, got {horizon}")
+        raise ConfigError(f"horizon must be at least 1 round and finite, got {horizon}")
     if not (math.isfinite(reward_bound) and reward_bound > 0):
-        raise ConfigError(f"reward_bound must be a positive number, got {reward_bound}")
+        raise ConfigError(f"reward_bound must be positive and finite, got {reward_bound}")
     return math.sqrt(2 * math.log(experts) / horizon) / reward_bound

@@ -121,7 +121,7 @@ def require_settings(learning_rate: float, reward_bound: float, relaxation: floa
     """Raise unless η > 0, L > 0 and 0 < ζ <= 1."""
     for name, value in (("learning_rate", learning_rate), ("reward_bound", reward_bound)):
         if not (math.isfinite(value) and value > 0):
-            raise ConfigError(f"{name} must be a positive number, got {value}")
+            raise ConfigError(f"{name} must be positive and finite, got {value}")
     if not math.isfinite(learning_rate * reward_bound * 1e9):
         raise ConfigError(
             f"learning_rate {learning_rate:g} overflows with reward_bound {reward_bound:g}"
