@@ -34,11 +34,11 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
-    kept = {"file", ".file.part", ".hidden"}
-    for name in (*kept, ".file.123.part", ".a.json.7.part"):
+    kept = {"file", ".file.part", ".file.1.part", ".xnas-1-movie.part", ".xnas-file.part"}
+    for name in (*kept, ".xnas-123-file.part", ".xnas-7-a.json.part"):
         (tmp_path / name).touch()
-    sweep(tmp_path)
-    sweep(tmp_path / "nowhere")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        sweep(folder, lambda name: name in ("file", "a.json"))
     assert {p.name for p in tmp_path.iterdir()} == kept
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-SCRATCH = ".*.[0-9]*.part"
-"""Names of files that `whole_file` has not finished; a process that was killed leaves its own behind."""
+SCRATCH = re.compile(r"\.xnas-[0-9]+-(.+)\.part")
+"""Names of files that `whole_file` has not finished, and what each was to be called."""
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     never half of it, and an error leaves nothing behind. The folder is flushed, too, so that the new
     content outlives a loss of power.
     """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch = path.with_name(f".xnas-{os.getpid()}-{path.name}.part")
     try:
         with _new(scratch) as file:
             yield file
@@ -36,11 +37,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed processes left half-written; nobody else may be writing there."""
-    for scratch in folder.glob(SCRATCH):
+def is_scratch(path: Path, ours: Callable[[str], bool]) -> bool:
+    """Whether a killed process left this half-written, of a file whose name is one of ours."""
+    named = SCRATCH.fullmatch(path.name)
+    return named is not None and ours(named[1]) and is_plain(path)
+
+
+def sweep(folder: Path, ours: Callable[[str], bool]) -> None:
+    """Remove what killed processes left half-written of our files; nobody else may be writing there."""
+    for path in folder.iterdir() if folder.is_dir() else ():
         with suppress(OSError):  # it is in nobody's way
-            scratch.unlink()
+            if is_scratch(path, ours):
+                path.unlink()
 
 
 def remedies(error: OSError) -> tuple[str, ...]:

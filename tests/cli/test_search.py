@@ -81,7 +81,7 @@ def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
         (("digits", "--space", "moon"), "no search space called 'moon'; there are: darts"),
         (("digits", "--experts-lr", "fast"), "--experts-lr"),
         (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
-        (("--resume", "nowhere"), "no run to resume in nowhere"),
+        (("--resume", "nowhere"), "there is no folder nowhere"),
         (("--resume", "nowhere", "--epochs", "7"), "--resume goes on with the settings of the run"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         (("xnas", "digits", "--epochs", "many"), "--epochs"),
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),
         (("xnas", "digits", "--fold", "2"), "only freiburg has folds"),
-        (("--resume", "nowhere"), "no run to resume in nowhere: config.json is not there"),
+        (("--resume", "nowhere"), "there is no folder nowhere; give the folder of a run"),
         (("--resume", "nowhere", "--epochs", "7"), "--resume goes on with the settings of the run"),
         (("xnas", "--resume", "nowhere"), "--resume goes on with the settings of the run"),
     ],
@@ -131,11 +131,14 @@ def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finish
     assert "is finished; its network is in model.safetensors" in err
     status, _, err = run(capsys, "train", "xnas", "digits", "--out", finished, *TINY)
     assert status == 2
-    assert f"is not empty; choose another --out, or go on with --resume {finished}\n" in err
+    assert (
+        f"is not empty: it holds config.json; choose another --out, or go on with --resume {finished}\n"
+        in err
+    )
     (tmp_path / "photos" / "cat").mkdir(parents=True)
     status, _, err = run(capsys, "train", "xnas", "digits", "--out", tmp_path / "photos", *TINY)
     assert status == 2
-    assert err.endswith("photos is not empty; choose another --out\n")
+    assert err.endswith("photos is not empty: it holds cat; choose another --out\n")
     damaged = tmp_path / "damaged"
     (damaged / "checkpoints").mkdir(parents=True)
     for name in ("config.json", "genotype.json"):
@@ -143,7 +146,7 @@ def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finish
     (damaged / "checkpoints" / "last.pt").write_bytes(b"nothing")
     status, _, err = run(capsys, "train", "--resume", damaged)
     assert status == 2
-    assert "cannot read the checkpoint" in err
+    assert "last.pt: the checkpoint is damaged" in err
     assert err.count("\n") == 1
     (damaged / "config.json").write_text("{", encoding="utf8")
     status, _, err = run(capsys, "train", "--resume", damaged)

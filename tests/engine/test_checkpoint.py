@@ -1,8 +1,12 @@
 """Checkpoints: rotation, digests, falling back, versions, and that loading executes nothing."""
 
 import errno
+import json
 import os
 import pickle
+import tracemalloc
+import zipfile
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,8 @@ from searching import engine
 from xnas import ConfigError
 from xnas.engine import Checkpoints, load_checkpoint, require_sound
 from xnas.engine.checkpoint import require_version
-from xnas.errors import RoundError
+from xnas.engine.restore import require_settings
+from xnas.errors import RoundError, VersionError
 
 CPU = torch.device("cpu")
 
@@ -47,7 +52,7 @@ def test_one_flipped_bit_anywhere_is_noticed_and_the_one_before_is_used(three, p
     number, warnings = newest(three)
     assert number == 3
     assert len(warnings) == 1
-    assert f"the checkpoint {path} is damaged" in warnings[0]
+    assert f"{path}: the checkpoint is damaged" in warnings[0]
     assert "going on from the one before it, 000003-" in warnings[0]
 
 
@@ -67,7 +72,7 @@ def test_what_is_saved_after_a_damaged_one_is_newer_than_it(three):
 def test_if_all_are_damaged_nothing_is_begun_again_silently(three):
     for path in three.files():
         path.write_bytes(b"x")
-    with pytest.raises(ConfigError, match=r"000004-.* is damaged .*no other one before it; delete"):
+    with pytest.raises(ConfigError, match=r"000004-.* is damaged .*no other one before it: restore"):
         newest(three)
 
 
@@ -96,6 +101,8 @@ def test_a_disk_that_is_full_is_told_and_all_old_checkpoints_stay(three, monkeyp
         three.save({"number": 5})
     assert sorted(three.folder.iterdir()) == sorted(before)
     assert newest(three) == (4, [])
+    with pytest.raises(ConfigError, match=r"No space left.*; make room, and begin again with --resume"):
+        Checkpoints(three.folder / "none before").save({"number": 1})
 
 
 def test_an_old_one_that_cannot_be_removed_stops_nothing(three, monkeypatch):
@@ -126,12 +133,93 @@ def test_loading_executes_nothing(tmp_path):
 
     path = tmp_path / "last.pt"
     torch.save({"number": Malicious()}, path)
-    with pytest.raises(ConfigError, match=r"cannot read the checkpoint .*UnpicklingError"):
+    with pytest.raises(ConfigError, match=r"last.pt: the checkpoint is damaged \(UnpicklingError\)"):
         load_checkpoint(path, CPU)
     path.write_bytes(pickle.dumps(Malicious()))
-    with pytest.raises(ConfigError, match="cannot read the checkpoint"):
+    with pytest.raises(ConfigError, match="the checkpoint is damaged"):
         load_checkpoint(path, CPU)
     assert not (tmp_path / "executed").exists()
+
+
+def forge(kept, content):
+    """A newer checkpoint of any content, with its digest."""
+    path = kept.save({"number": 5})
+    digest = blake2b(content, digest_size=16).hexdigest()
+    path.write_bytes(content)
+    return path.rename(path.with_name(f"000005-{digest}.pt"))
+
+
+def test_one_that_torch_cannot_read_is_passed_over_though_its_digest_is_right(three):
+    path = forge(three, b"not a checkpoint")
+    number, (warning,) = newest(three)
+    assert number == 4
+    assert f"{path}: the checkpoint is damaged (BadZipFile); going on" in warning
+
+
+def test_a_checkpoint_that_was_compressed_is_not_unpacked(tmp_path):
+    """100 MiB of zeros in 100 KiB."""
+    torch.save({"number": 0, "weights": torch.zeros(1)}, tmp_path / "plain.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "plain.pt") as plain,
+        zipfile.ZipFile(tmp_path / "last.pt", "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
+        for entry in plain.namelist():
+            zeros = bytes(100 * 2**20) if entry.endswith("data/0") else plain.read(entry)
+            bomb.writestr(entry, zeros)
+        del zeros
+    tracemalloc.start()
+    with pytest.raises(ConfigError, match=r"last.pt: the checkpoint is damaged \(it is compressed"):
+        newest(Checkpoints(tmp_path))
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+
+
+def test_entries_that_share_their_bytes_are_not_unpacked(tmp_path):
+    path = tmp_path / "last.pt"
+    torch.save({"number": 0, "weights": torch.zeros(1000)}, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        (large,) = (entry for entry in archive.infolist() if entry.file_size == 4000)
+        archive.filelist += [large] * 9
+        archive._didModify = True
+    with pytest.raises(ConfigError, match="might unpack without end"):
+        newest(Checkpoints(tmp_path))
+
+
+def test_one_that_is_not_the_runs_is_passed_over_and_if_none_is_all_are_refused(three):
+    def fit(state):
+        if state["number"] >= least:
+            raise ConfigError("the checkpoint is of another run")
+
+    least, warnings = 4, []
+    assert three.newest(CPU, warnings.append, fit)["number"] == 3
+    told = f"{three.files()[0]}: the checkpoint is of another run; going on from the one before it, 00"
+    assert warnings[0].startswith(told)
+    least = 0
+    with pytest.raises(ConfigError, match=r"000004-.*another run; there is no other one before it"):
+        three.newest(CPU, print, fit)
+
+
+def test_one_of_another_version_is_not_passed_over(three):
+    def fit(_):
+        raise VersionError("version 9")
+
+    with pytest.raises(VersionError, match=r"000004-.*: version 9"):
+        three.newest(CPU, print, fit)
+
+
+def test_other_settings_are_named():
+    own = {"seed": 0, "epochs": 3, "images": "0" * 50, "added_since": 1}
+    require_settings({}, own)
+    require_settings({"settings": json.dumps({"seed": 0, "gone": 2})}, own)
+    other = {"settings": json.dumps({"seed": 7, "epochs": 3, "images": "1" * 50})}
+    with pytest.raises(ConfigError, match=r"other settings \(seed 7, not 0; images\)"):
+        require_settings(other, own)
+
+
+@pytest.mark.parametrize("value", [None, "[", "[1]", torch.zeros(2), "[" * 10**5])
+def test_settings_that_were_forged_are_damage(value):
+    with pytest.raises(ConfigError, match="the checkpoint is damaged"):
+        require_settings({"settings": value}, {"seed": 0})
 
 
 def test_versions_that_are_not_known_are_refused_by_name():

@@ -112,6 +112,9 @@ def test_a_difference_names_the_process_and_what_differs(wholes):
             "RankError: rank 1 differs from rank 0 after round 3 in supernet"
         )
         assert "mixture" in each["differs"]
+        assert each["differs"].endswith(
+            "; nothing was kept: look for different data, versions or devices, then go on with --resume"
+        )
 
 
 def test_what_cannot_be_shared_equally_is_refused(wholes):
@@ -197,7 +200,7 @@ def test_a_single_process_is_alone(monkeypatch):
     ALONE.average([values])
     assert ALONE.gather(values, 0) is values
     assert ALONE.first_does(lambda: 3) == 3
-    ALONE.require_same({}, "ever")
+    ALONE.require_same({}, "ever", str)
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     monkeypatch.setenv("MASTER_PORT", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")

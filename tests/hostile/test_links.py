@@ -110,7 +110,7 @@ def test_a_single_checkpoint_that_is_a_device_is_refused(run):
     (first,) = Checkpoints(run / "checkpoints").files()
     first.unlink()
     first.symlink_to("/dev/zero")
-    with pytest.raises(ConfigError, match=r"it is a link, or no file.*no other one before it; delete"):
+    with pytest.raises(ConfigError, match=r"it is a link, or no file.*no other one before it: restore"):
         resume_search(run, data=stripes())
 
 
@@ -125,7 +125,7 @@ def test_a_pipe_keeps_no_run_waiting(run, name):
 def test_files_that_are_written_whole_take_the_place_of_links(outside, tmp_path):
     path = tmp_path / "genotype.json"
     path.symlink_to(outside / "file")
-    path.with_name(f".genotype.json.{os.getpid()}.part").symlink_to(outside / "file")
+    path.with_name(f".xnas-{os.getpid()}-genotype.json.part").symlink_to(outside / "file")
     with whole_file(path) as file:
         file.write(b"mine")
     assert path.read_bytes() == b"mine"

@@ -215,6 +215,7 @@ def _edit(folder, change):
 def _damage(folder, key):
     state = checkpoint(folder)
     del state[key]
+    shutil.rmtree(folder / "checkpoints")
     Checkpoints(folder / "checkpoints").save(state)
 
 
@@ -304,11 +305,107 @@ def test_a_folder_that_somebody_else_began_meanwhile_is_left_alone(tmp_path):
 
 
 def test_a_run_that_was_killed_before_it_began_is_begun_again(tmp_path):
-    (tmp_path / ".config.json.123.part").write_text("{", encoding="utf8")
-    with pytest.raises(ConfigError, match="a run that was killed before it wrote it is begun again"):
+    scratch = tmp_path / ".xnas-123-config.json.part"
+    scratch.write_text("{", encoding="utf8")
+    with pytest.raises(ConfigError, match="killed before it wrote that is begun again by its first com"):
         resume_search(tmp_path)
     search(tiny(out=tmp_path, epochs=1), stripes())
-    assert not (tmp_path / ".config.json.123.part").exists()
+    assert not scratch.exists()
+
+
+@pytest.mark.parametrize("name", [".movie.1.part", ".config.json.1.part", ".xnas-1-movie.part"])
+def test_a_folder_with_a_file_of_somebody_else_is_left_alone(tmp_path, name):
+    (tmp_path / name).write_text("precious", encoding="utf8")
+    with pytest.raises(ConfigError, match=f"is not empty: it holds {name}; choose another --out"):
+        search(tiny(out=tmp_path), stripes())
+    assert (tmp_path / name).read_text(encoding="utf8") == "precious"
+
+
+@pytest.fixture(scope="module")
+def of_seed_7(tmp_path_factory):
+    path = tmp_path_factory.mktemp("seed 7") / "run"
+    with pytest.raises(Interrupted):
+        search(tiny(out=path, seed=7), stripes(), display=Listening(stop_after=7))
+    return path
+
+
+def test_checkpoints_of_other_settings_are_refused_by_name(tmp_path, stopped_run, of_seed_7):
+    copy = shutil.copytree(stopped_run, tmp_path / "copy")
+    shutil.rmtree(copy / "checkpoints")
+    shutil.copytree(of_seed_7 / "checkpoints", copy / "checkpoints")
+    before = (copy / "metrics.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match=r"00002-.*\.pt: .* other settings \(seed 7, not 0\)"):
+        resume_search(copy, data=stripes())
+    assert (copy / "metrics.jsonl").read_bytes() == before
+
+
+def test_settings_that_were_changed_in_the_middle_of_a_run_are_refused_by_name(tmp_path, stopped_run):
+    copy = shutil.copytree(stopped_run, tmp_path / "copy")
+    _edit(copy, lambda saved: saved["config"].update(seed=1, epochs=9))
+    with pytest.raises(ConfigError, match=r"other settings \(seed 0, not 1; epochs 3, not 9\)"):
+        resume_search(copy, data=stripes())
+
+
+def test_settings_that_change_no_round_may_be_others(tmp_path, stopped_run):
+    copy = shutil.copytree(stopped_run, tmp_path / "copy")
+    free = {"out": "moved", "checkpoint_minutes": 3.0, "backend": "auto", "quiet": True}
+    _edit(copy, lambda saved: saved["config"].update(free))
+    display = Listening(stop_after=7)
+    with pytest.raises(Interrupted):
+        resume_search(copy, data=stripes(), display=display)
+    assert "going on after round 6" in display.lines
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_one_checkpoint_of_another_run_is_passed_over(tmp_path, stopped_run, of_seed_7, told):
+    """Also one that does not tell its settings, as of earlier versions, and does not fit."""
+    copy, display = shutil.copytree(stopped_run, tmp_path / "copy"), Listening(stop_after=7)
+    state = checkpoint(of_seed_7)
+    if not told:
+        del state["settings"]
+        state["deleted"] = [["normal", 99, 99]]
+    foreign = Checkpoints(copy / "checkpoints").save(state)
+    with pytest.raises(Interrupted):
+        resume_search(copy, data=stripes(), display=display)
+    assert "going on after round 6" in display.lines
+    assert display.warnings[0].startswith(f"{foreign}: the checkpoint ")
+    assert "going on from the one before it, 000002-" in display.warnings[0]
+
+
+def test_a_checkpoint_of_a_training_in_a_search_is_named(tmp_path, stopped_run):
+    copy = shutil.copytree(stopped_run, tmp_path / "copy")
+    shutil.rmtree(copy / "checkpoints")
+    path = Checkpoints(copy / "checkpoints").save({"format": "xnas-train-checkpoint", "version": 2})
+    with pytest.raises(ConfigError, match=f"{path}: not a checkpoint of a search: its format is 'xnas-"):
+        resume_search(copy, data=stripes())
+
+
+def test_epochs_whose_checkpoints_are_lost_are_not_played_again_silently(tmp_path, stopped_run):
+    copy, display = shutil.copytree(stopped_run, tmp_path / "copy"), Listening(stop_after=1)
+    for path in Checkpoints(copy / "checkpoints").files():
+        path.unlink()
+    before = (copy / "metrics.jsonl").read_bytes()
+    words = r"no checkpoint is left in .*copy, though metrics.jsonl tells of 1 epoch; .* delete metrics"
+    with pytest.raises(ConfigError, match=words):
+        resume_search(copy, data=stripes())
+    assert (copy / "metrics.jsonl").read_bytes() == before
+    (copy / "metrics.jsonl").unlink()
+    with pytest.raises(Interrupted):
+        resume_search(copy, data=stripes(), display=display)
+    assert "holds no checkpoint; the run begins again from its start" in display.warnings[0]
+
+
+def test_a_run_that_was_killed_between_checkpoint_and_metric_goes_on(tmp_path, finished):
+    out, _, _ = finished
+    path, display = tmp_path / "run", Listening(stop_after=6)
+    with pytest.raises(Interrupted):
+        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=5))
+    (path / "metrics.jsonl").unlink()
+    with pytest.raises(Interrupted):
+        resume_search(path, data=stripes(), display=display)
+    assert metrics(path) == metrics(out)[:1]
+    assert "going on after round 5" in display.lines
+    assert not any("metrics.jsonl" in line for line in display.warnings)
 
 
 def test_workers_do_not_hold_the_folder_of_a_run_that_was_killed(tmp_path):
@@ -451,18 +548,18 @@ def test_a_batch_larger_than_a_half_is_named_and_nothing_is_written(tmp_path):
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, finished):
     out, _, _ = finished
-    with pytest.raises(ConfigError, match="is not empty; choose another --out, or go on with --resume"):
+    with pytest.raises(ConfigError, match=r"is not empty: it holds config.json; .*go on with --resume"):
         search(tiny(out=out), stripes())
     with pytest.raises(ConfigError, match=r"is finished; its cell is in genotype.json"):
         resume_search(out)
-    with pytest.raises(ConfigError, match=r"no run to resume in .*: config.json is not there"):
+    with pytest.raises(ConfigError, match=r"is no run folder: config.json is not there"):
         resume_search(tmp_path)
 
 
 def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
     out, _, _ = finished
     for content, words in (
-        (b"half a file", "cannot read the checkpoint .* it may be damaged"),
+        (b"half a file", "last.pt: the checkpoint is damaged"),
         (None, "not a checkpoint of a search"),
     ):
         copy = tmp_path / words[:5].strip()

@@ -293,21 +293,21 @@ def _without(key):
     ("spoil", "words"),
     [
         (lambda p: (p / "config.json").write_text("[]"), "is damaged: it holds no settings"),
-        (lambda p: (p / "config.json").unlink(), r"no run to resume in .*: config.json is not there"),
+        (lambda p: (p / "config.json").unlink(), "is no run folder: config.json is not there"),
         (lambda p: _edit(p, lambda c: c.update(kind="search")), "holds a search, not a train"),
         (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (
             lambda p: _overwrite(p, b"x"),
-            r"is damaged \(its 1 bytes .*, and there is no other one before",
+            r"is damaged \(its 1 bytes .*; there is no other one before",
         ),
         (_without("best"), r"the checkpoint does not fit this training \(KeyError\)"),
         (_without("tally"), r"the checkpoint does not fit this training \(KeyError\)"),
         (_without("metrics"), "the checkpoint remembers no metrics; it is damaged"),
-        (_without("format"), "the checkpoint is None of version 2, this xnas reads xnas-train-check"),
-        (lambda p: _damage(p, lambda s: s | {"version": 9}), "of version 9, this xnas reads"),
+        (_without("format"), "not a checkpoint of a training: its format is None"),
+        (lambda p: _damage(p, lambda s: s | {"version": 9}), "has format version 9, this xnas reads"),
         (lambda p: _damage(p, lambda s: s | {"model": {}}), r"does not fit this training \(RuntimeErr"),
-        (lambda p: _damage(p, lambda _: [1]), "the checkpoint holds no training; delete it"),
+        (lambda p: _damage(p, lambda _: [1]), "not a checkpoint of a training"),
     ],
 )
 def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped):
@@ -375,10 +375,54 @@ def test_a_training_that_was_killed_before_it_began_is_begun_again(tmp_path, fin
     same_runs(whole, out)
     other = tmp_path / "other"
     other.mkdir()
-    for name in ("recipe.json", "genotype.json"):  # somebody's, not of a training
-        (other / name).write_text("{}", encoding="utf8")
-        with pytest.raises(ConfigError, match="is not empty"):
+    for name in ("recipe.json", "genotype.json"):  # not what this training would write
+        shutil.copy(whole / name, other)
+        with pytest.raises(ConfigError, match=r"is not empty: it holds recipe.json; choose another"):
             train(tiny(out=other), pictures())
+        assert (other / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (("metrics.jsonl", "model.safetensors"), "metrics.jsonl tells of 3 epochs"),
+        (("model.safetensors",), "model.safetensors is there"),
+    ],
+)
+def test_what_a_training_found_is_not_replaced_if_its_checkpoints_are_lost(
+    tmp_path, finished, left, told
+):
+    whole, _, _ = finished
+    out = tmp_path / "run"
+    out.mkdir()
+    for name in ("config.json", "genotype.json", *left):
+        shutil.copy(whole / name, out)
+    with pytest.raises(ConfigError, match=f"no checkpoint is left in .*, though {told}; restore one"):
+        resume_training(out, data=pictures())
+    assert (out / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def test_a_checkpoint_of_another_cell_is_refused_by_name(tmp_path, stopped):
+    """Of the same shapes: a pooling instead of another."""
+    out = shutil.copytree(stopped, tmp_path / "run")
+    text = (out / "genotype.json").read_text(encoding="utf8")
+    assert "skip_connect" in text
+    changed = text.replace("skip_connect", "max_pool_3x3", 1)
+    (out / "genotype.json").write_text(changed, encoding="utf8")
+    with pytest.raises(ConfigError, match=r"of a run with other settings \(genotype\)"):
+        resume_training(out, data=pictures())
+
+
+def test_a_checkpoint_that_does_not_fit_is_passed_over(tmp_path, stopped):
+    out, display = shutil.copytree(stopped, tmp_path / "run"), Listening()
+    display.warn = display.lines.append
+    state = checkpoint(out)
+    del state["tally"]
+    path = Checkpoints(out / "checkpoints").save(state)
+    resume_training(out, data=pictures(), display=display)
+    assert any(line.startswith(f"{path}: the checkpoint does not fit") for line in display.lines)
+    train(tiny(out=tmp_path / "whole"), pictures())
+    same_runs(tmp_path / "whole", out)
 
 
 def test_finished_and_foreign_folders_are_left_alone(tmp_path, finished, stopped):
@@ -386,7 +430,7 @@ def test_finished_and_foreign_folders_are_left_alone(tmp_path, finished, stopped
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     with pytest.raises(ConfigError, match="is finished; its network is in model"):
         resume_training(out, data=pictures())
-    with pytest.raises(ConfigError, match="is not empty; choose another --out, or go on with --resume"):
+    with pytest.raises(ConfigError, match=r"is not empty: it holds config.json; .*go on with --resume"):
         train(tiny(out=out), pictures())
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     with pytest.raises(ConfigError, match="was given its images in memory; go on with"):

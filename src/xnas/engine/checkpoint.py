@@ -1,8 +1,9 @@
 """Checkpoints: all of a run that changes, in one file, written whole or not at all.
 
 A file is named by its number and by the digest of its content, `000012-DIGEST.pt`: the rename that makes
-it appear brings its checksum along. The last few are kept. A damaged one is told and passed over, and as
-a run repeats its rounds exactly, going on from the one before costs time and nothing else.
+it appear brings its checksum along. The last few are kept. One that is damaged, or of another run, is
+told and passed over, and as a run repeats its rounds exactly, going on from the one before costs time
+and nothing else.
 
 Deleted experts are listed in a search's checkpoint: it is rebuilt with everybody, loses the same ones
 again, and then takes over weights and momenta of those that are left.
@@ -16,13 +17,13 @@ from contextlib import suppress
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
-from reprlib import repr as brief
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
 from xnas.engine.epoch import remedy, remove_experts
-from xnas.engine.restore import is_version, require_position, require_rounds, take_over_momenta
+from xnas.engine.restore import require_format, require_position, require_rounds, take_over_momenta
 from xnas.engine.search import Search
 from xnas.errors import ConfigError, RoundError, VersionError
 from xnas.files import is_plain, remedies, whole_file
@@ -56,6 +57,8 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
     require_version(state)
     try:
         _restore(search, state)
+    except torch.OutOfMemoryError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"the checkpoint does not fit this search ({_brief(error)}); it is damaged, or of another"
@@ -84,14 +87,7 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
 
 def require_version(state: object) -> None:
     """Raise unless this is a checkpoint of a search that this version reads."""
-    given = state.get("format") if isinstance(state, dict) else None
-    if not isinstance(state, dict) or not isinstance(given, str) or given != FORMAT:
-        raise ConfigError("not a checkpoint of a search; --resume takes the folder of a search")
-    if not is_version(state, FORMAT, (VERSION, *OLDER)):
-        raise VersionError(
-            f"the checkpoint has format version {brief(state.get('version'))}, this xnas reads "
-            f"{VERSION}; resume it with the version that wrote it"
-        )
+    require_format(state, FORMAT, (VERSION, *OLDER), "search")
 
 
 class Checkpoints:
@@ -127,7 +123,10 @@ class Checkpoints:
             with whole_file(path) as file:
                 file.write(content.getbuffer())
         except OSError as error:
-            advice = ", and ".join((*remedies(error), "go on with --resume from the one before"))
+            way = "go on with --resume from the one before"
+            if not before:
+                way = "begin again with --resume, as it was to be the first"
+            advice = ", and ".join((*remedies(error), way))
             raise ConfigError(
                 f"cannot write the checkpoint {path} ({_brief(error)}); {advice}"
             ) from error
@@ -136,32 +135,44 @@ class Checkpoints:
                 old.unlink()
         return path
 
-    def newest(self, device: torch.device, warn: Callable[[str], None]) -> dict[str, Any] | None:
-        """The newest checkpoint that is whole, with a warning for each that is not; None without any."""
-        files, faults = self.files(), []
-        for path in files:
-            content, fault = _read(path)
-            if content is None:
-                faults.append(f"the checkpoint {path} is damaged ({fault})")
+    def newest(
+        self,
+        device: torch.device,
+        warn: Callable[[str], None],
+        restore: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> dict[str, Any] | None:
+        """The newest checkpoint that is whole and that `restore` takes; None if there are no files.
+
+        There is a warning for each that is passed over. One of another version may be sound, and is
+        refused.
+        """
+        faults = []
+        for path in self.files():
+            try:
+                state = _load(path, device)
+                restore(state)
+            except VersionError as error:
+                raise VersionError(f"{path}: {error}") from error
+            except ConfigError as error:
+                faults.append(f"{path}: {error}")
                 continue
-            for told in faults:
-                warn(f"{told}; going on from the one before it, {path.name}")
-            return _load(path, content, device)
+            for fault in faults:
+                warn(f"{fault}; going on from the one before it, {path.name}")
+            return state
         if faults:
             raise ConfigError(
-                f"{faults[0]}, and there is no other one before it; delete {self.folder} to begin again"
+                f"{faults[0]}; there is no other one before it: restore what was changed from a copy, "
+                "or begin a run in another folder with --out"
             )
         return None
 
 
 def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
     """Read one checkpoint, wherever it is; executes no code from it."""
-    content, fault = _read(path)
-    if content is None:
-        raise ConfigError(
-            f"cannot read the checkpoint {path}: {fault}; it may be damaged: delete it to begin again"
-        )
-    return _load(path, content, device)
+    try:
+        return _load(path, device)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}; restore it from a copy") from error
 
 
 def require_sound(search: Search) -> None:
@@ -175,29 +186,43 @@ def require_sound(search: Search) -> None:
         )
 
 
-def _read(path: Path) -> tuple[bytes | None, str]:
-    """Content of a file that is what its name says, or None and what is wrong with it."""
+def _load(path: Path, device: torch.device) -> dict[str, Any]:
+    """What a file holds, if it is what its name says."""
+    content = _read(path)
+    try:
+        _require_stored(content)
+        state: dict[str, Any] = torch.load(BytesIO(content), map_location=device, weights_only=True)
+    except (ConfigError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise _damaged(type(error).__name__) from error
+    return state
+
+
+def _read(path: Path) -> bytes:
     try:
         if not is_plain(path):
-            return None, "it is a link, or no file"
+            raise _damaged("it is a link, or no file")
         content = path.read_bytes()
     except OSError as error:
-        return None, _brief(error)
+        raise _damaged(_brief(error)) from error
     named = Checkpoints.NAME.fullmatch(path.name)
     if named and named[2] != _digest(content):
-        return None, f"its {len(content):,} bytes do not have the digest in its name"
-    return content, ""
+        raise _damaged(f"its {len(content):,} bytes do not have the digest in its name")
+    return content
 
 
-def _load(path: Path, content: bytes, device: torch.device) -> dict[str, Any]:
-    try:
-        state: dict[str, Any] = torch.load(BytesIO(content), map_location=device, weights_only=True)
-    except Exception as error:
-        raise ConfigError(
-            f"cannot read the checkpoint {path}: {type(error).__name__}; it may be damaged: delete it "
-            "to begin again"
-        ) from error
-    return state
+def _require_stored(content: bytes) -> None:
+    """Raise unless an archive holds its entries byte for byte, as torch writes them, and no bomb."""
+    with ZipFile(BytesIO(content)) as archive:
+        entries = archive.infolist()
+    stored = all((e.compress_type, e.compress_size) == (ZIP_STORED, e.file_size) for e in entries)
+    if not stored or sum(entry.file_size for entry in entries) > len(content):
+        raise _damaged("it is compressed, which xnas does not do, and might unpack without end")
+
+
+def _damaged(fault: str) -> ConfigError:
+    return ConfigError(f"the checkpoint is damaged ({fault})")
 
 
 def _number(path: Path) -> int:

@@ -160,8 +160,11 @@ class Ranks:
         state: dict[str, Any] = torch.load(io.BytesIO(sent), map_location=device, weights_only=True)
         return state
 
-    def require_same(self, state: object, when: str) -> None:
-        """Raise unless a nested state of tensors and values is the same everywhere, bit for bit."""
+    def require_same(self, state: object, when: str, kept: Callable[[], str]) -> None:
+        """Raise unless a nested state of tensors and values is the same everywhere, bit for bit.
+
+        `kept` says what of the run there is to go on from.
+        """
         if self.alone:
             return
         mine = dict(_digests(state, ""))
@@ -175,8 +178,7 @@ class Ranks:
                 more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
                 raise RankError(
                     f"rank {rank} differs from rank 0 {when} in {', '.join(other[:NAMED])}{more}; "
-                    "nothing of it was kept: look for different data, versions or devices, and go on "
-                    "from the last checkpoint with --resume"
+                    f"{kept()}: look for different data, versions or devices, then go on with --resume"
                 )
 
     @contextmanager
@@ -189,7 +191,8 @@ class Ranks:
             raise RankError(
                 f"rank {self.rank} of {self.size} lost the others while {doing}: one was ended, or did "
                 f"not answer for {self.timeout:g} s ({TIMEOUT_NAME} sets that); go on from the last "
-                f"checkpoint with --resume and {self.size} processes ({_first_sentence(error)})"
+                f"checkpoint, if there is one, with --resume and {self.size} processes "
+                f"({_first_sentence(error)})"
             ) from error
 
 

@@ -1,23 +1,62 @@
 """Values of a checkpoint, taken over only if they fit.
 
-A checkpoint whose digest is right may still be forged, or of another run. What has another shape is told
-before the first round, not by a traceback in the middle of it; settings stay those of `config.json`.
+A checkpoint whose digest is right may still be forged, or of another run. What has other settings or
+another shape is told before the first round, not by a traceback in the middle of it; settings stay those
+of `config.json`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Mapping, Sequence
+from reprlib import repr as brief
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import SGD
 
+from xnas.errors import ConfigError, VersionError
 
-def is_version(state: Mapping[str, object], name: str, versions: Collection[int]) -> bool:
-    """Whether a state is of this format and one of these versions; a forged one may hold anything."""
-    given, version = state.get("format"), state.get("version")
-    return isinstance(given, str) and given == name and type(version) is int and version in versions
+NAMED = 4  # settings that a message names
+SHORT = 20  # characters of a value that it shows
+
+
+def require_format(state: object, name: str, versions: Sequence[int], kind: str) -> None:
+    """Raise unless a state is of a format and one of these versions; a forged one may hold anything."""
+    given = state.get("format") if isinstance(state, dict) else None
+    if not isinstance(state, dict) or not isinstance(given, str) or given != name:
+        raise ConfigError(f"not a checkpoint of a {kind}: its format is {brief(given)}, not {name}")
+    version = state.get("version")
+    if type(version) is not int or version not in versions:
+        raise VersionError(
+            f"the checkpoint has format version {brief(version)}, this xnas reads {versions[0]}; resume "
+            "it with the version that wrote it"
+        )
+
+
+def require_settings(state: Mapping[str, Any], own: Mapping[str, object]) -> None:
+    """Raise if a state was kept under other settings; those of earlier versions do not tell theirs."""
+    if "settings" not in state:
+        return
+    try:
+        kept = json.loads(state["settings"])
+    except (RecursionError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"the checkpoint is damaged ({type(error).__name__} in its settings)"
+        ) from error
+    if not isinstance(kept, dict):
+        raise ConfigError("the checkpoint is damaged (its settings are no mapping)")
+    other = [name for name in own if name in kept and kept[name] != own[name]]
+    if other:
+        told = [_difference(name, kept[name], own[name]) for name in other[:NAMED]]
+        more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
+        raise ConfigError(f"the checkpoint is of a run with other settings ({'; '.join(told)}{more})")
+
+
+def _difference(name: str, kept: object, own: object) -> str:
+    theirs, ours = brief(kept), brief(own)
+    return f"{name} {theirs}, not {ours}" if max(len(theirs), len(ours)) <= SHORT else name
 
 
 def require_position(state: Mapping[str, object], **most: int) -> None:

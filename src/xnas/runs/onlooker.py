@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,15 @@ class Onlooker(RunFolder):
         """Nothing."""
 
 
-def new_folder(ranks: Ranks, choose: Callable[[], Path], data: str | None) -> RunFolder:
+def new_folder(
+    ranks: Ranks,
+    choose: Callable[[], Path],
+    data: str | None,
+    first: Mapping[str, str] | None = None,
+) -> RunFolder:
     """A new folder, which the first process chooses and makes, for it to write and all to know."""
-    path = ranks.first_does(lambda: RunFolder.create(choose(), data).path)
-    return RunFolder(path, data) if ranks.first else Onlooker(path, data)
+    path = ranks.first_does(lambda: RunFolder.create(choose(), data, first).path)
+    return (RunFolder if ranks.first else Onlooker)(path, data, first)
 
 
 def folder_again(ranks: Ranks, path: Path) -> RunFolder:

@@ -1,7 +1,8 @@
 """A run folder: config.json, metrics.jsonl, checkpoints, and what the run found.
 
 Everything but the metrics is written whole or not at all; a metric is appended as one whole line, and
-a checkpoint remembers all lines before it, so that resuming brings the file back to its state.
+a checkpoint remembers all lines up to it, so that resuming brings the file back to its state. The
+checkpoint comes first: whoever finds a line knows that there was one.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ import fcntl
 import json
 import os
 import platform
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 import torch
 
 from xnas.engine.checkpoint import Checkpoints
-from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, VersionError
-from xnas.files import SCRATCH, is_plain, sweep, whole_file
+from xnas.files import is_plain, is_scratch, sweep, whole_file
 from xnas.runs.folder import require_no_link, told_as
+from xnas.words import counted
 
 FORMAT, VERSION = "xnas-run", 1
 MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
@@ -38,8 +38,21 @@ READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.sa
 REMEDY = "restore it from a copy, or begin a run in another folder"
 Record = TypeVar("Record")
 KINDS = {"train": "training"}  # in words, where they are others
-BEGUN = {"recipe.json", "genotype.json"}
-"""What a training writes before config.json; the first of them says that the folder is a training's."""
+FREE = {
+    "out",
+    "device",
+    "quiet",
+    "data_dir",
+    "truth",
+    "cell",
+    "checkpoint_minutes",
+    "backend",
+    "compile",
+}
+"""Settings that a run may go on without: they do not say which rounds it plays."""
+ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
+"""What a run writes when it has played all, but for the last file, which says so."""
+NAMES = {"config.json", "recipe.json", "genotype.json", "metrics.jsonl", "model.json", *ENDS}
 
 _held: set[int] = set()
 
@@ -60,29 +73,35 @@ os.register_at_fork(after_in_child=_let_go)
 class RunFolder:
     """The files of one run; `data` is None where images were handed over in memory."""
 
-    def __init__(self, path: Path, data: str | None) -> None:
+    def __init__(self, path: Path, data: str | None, first: Mapping[str, str] | None = None) -> None:
         self.path, self.data = path, data
+        self.first = first or {}
+        """What is written before config.json, by name."""
+        self.settings: dict[str, Any] = {}
+        """Those that say which rounds are played: checkpoints of others are not this run's."""
 
     @classmethod
-    def create(cls, path: Path, data: str | None) -> RunFolder:
-        """A new folder, or one that is there and empty."""
+    def create(cls, path: Path, data: str | None, first: Mapping[str, str] | None = None) -> RunFolder:
+        """A new folder, or one that is there and empty but for what this run would write first."""
         with told_as(path):
             require_no_link(path)
             if path.is_file():
                 raise ConfigError(f"{path} is a file; choose a folder with --out")
-            _require_new(path)
+            _require_new(path, first or {})
             path.mkdir(parents=True, exist_ok=True)
-        return cls(path, data)
+        return cls(path, data, first)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
         with told_as(path):
             require_no_link(path)
+            if not path.is_dir():
+                raise ConfigError(f"there is no folder {path}; give the folder of a run")
             if not (path / "config.json").is_file():
                 raise ConfigError(
-                    f"no run to resume in {path}: config.json is not there; a run that was killed "
-                    "before it wrote it is begun again"
+                    f"{path} is no run folder: config.json is not there; a run that was killed before "
+                    "it wrote that is begun again by its first command"
                 )
             for name in WRITTEN:
                 require_no_link(path / name)
@@ -114,9 +133,9 @@ class RunFolder:
                 raise
             with told_as(self.path):
                 if new:
-                    _require_new(self.path)
+                    _require_new(self.path, self.first)
                 for folder in (self.path, self.checkpoints.folder, self.path / "best"):
-                    sweep(folder)
+                    sweep(folder, _is_ours)
             try:
                 yield
             finally:  # closing alone would leave it to a process that was forked without our knowing
@@ -150,8 +169,7 @@ class RunFolder:
         processes: int = 1,
     ) -> None:
         """The resolved settings, with what they were resolved on."""
-        self.write_json(
-            "config.json",
+        text = as_json(
             {
                 "format": FORMAT,
                 "version": VERSION,
@@ -164,8 +182,10 @@ class RunFolder:
                     "torch": torch.__version__,
                     "python": platform.python_version(),
                 },
-            },
+            }
         )
+        self.write_text("config.json", text)
+        self.settings = _settings(json.loads(text))
 
     def require_processes(self, size: int) -> None:
         """Raise unless as many processes began the run: batch statistics are those of their parts."""
@@ -204,20 +224,20 @@ class RunFolder:
             raise ConfigError(
                 f"{self.path / 'config.json'} is damaged: settings or data are missing; {REMEDY}"
             )
+        self.settings = _settings(saved)
         return fingerprint, config
 
     def write_json(self, name: str, value: object) -> None:
         """Write records as JSON, whole or not at all."""
-        self.write_text(name, json.dumps(value, indent=1, default=str) + "\n")
+        self.write_text(name, as_json(value))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file whole or not at all."""
         with told_as(self.path), whole_file(self.path / name) as file:
             file.write(text.encode())
 
-    def append_metric(self, value: object) -> None:
+    def append_metric(self, line: str) -> None:
         """Append one whole line."""
-        line = json.dumps(value) + "\n"
         with told_as(self.path), self.metrics.open("a", encoding="utf8") as file:
             file.write(line)
             file.flush()
@@ -252,6 +272,32 @@ class RunFolder:
                 "it, or begin a run in another folder with --out"
             )
 
+    def newest_checkpoint(
+        self,
+        device: torch.device,
+        warn: Callable[[str], None],
+        restore: Callable[[dict[str, Any]], None],
+    ) -> dict[str, Any] | None:
+        """What to go on from, handed to `restore`; None if nothing was played that could be lost."""
+        state = self.checkpoints.newest(device, warn, restore)
+        if state is None:
+            self._require_unplayed()
+            warn(f"{self.path} holds no checkpoint; the run begins again from its start")
+        return state
+
+    def _require_unplayed(self) -> None:
+        """Raise if there is anything that a checkpoint came before: it would be lost silently."""
+        epochs = self.metrics_text().count("\n")
+        ends = [name for name in ENDS if (self.path / name).exists()]
+        if not epochs and not ends:
+            return
+        names = [self.metrics.name] * bool(epochs) + ends
+        told = f"{names[0]} tells of {counted(epochs, 'epoch')}" if epochs else f"{names[0]} is there"
+        raise ConfigError(
+            f"no checkpoint is left in {self.path}, though {told}; restore one, begin a run in another "
+            f"folder with --out, or delete {', '.join(names)} to play this run again from its start"
+        )
+
     def kept(self) -> str:
         """What of a run that failed is there to go on from, as the end of a sentence."""
         found = self.checkpoints.files()
@@ -280,7 +326,8 @@ class RunFolder:
         wanted = b"" if state is None else self._remembered(state, found)
         if found == wanted:
             return
-        if not found.startswith(wanted):
+        last_line = wanted.startswith(found) and wanted[len(found) :].count(b"\n") == 1
+        if not last_line and not found.startswith(wanted):  # it comes after the checkpoint
             warn(f"{self.metrics} is not what its checkpoint remembers; it is restored from there")
         with told_as(self.path), whole_file(self.metrics) as file:
             file.write(wanted)
@@ -298,50 +345,47 @@ class RunFolder:
             raise ConfigError("the checkpoint remembers no metrics; it is damaged, or of another run")
         if len(found) < length:
             raise ConfigError(
-                f"{self.metrics} is shorter than when its checkpoint was written; restore it, or delete "
-                f"{self.checkpoints.folder} to begin again"
+                f"{self.metrics} is shorter than when its checkpoint was written; restore it, or begin "
+                "a run in another folder with --out"
             )
         return found[:length]
 
 
-class Saver:
-    """Writes checkpoints of a run, and knows when one is due inside an epoch."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        state: Callable[[], dict[str, Any]],
-        *,
-        minutes: float,
-        ranks: Ranks = ALONE,
-    ) -> None:
-        self.folder, self.state, self.seconds = folder, state, 60 * minutes
-        self.ranks = ranks
-        self.saved_at = time.monotonic()
-
-    def due(self) -> bool:
-        """Whether the last checkpoint is older than it should be."""
-        return self.ranks.agreed(lambda: time.monotonic() - self.saved_at >= self.seconds)()
-
-    def save(self) -> None:
-        """Everything as it is now, with the metrics so far; the first process writes, if all agree."""
-        state = self.state()
-        self.ranks.require_same(state, f"in epoch {state['epoch'] + 1}")
-        if self.ranks.first:
-            self.folder.checkpoints.save(state | {"metrics": self.folder.metrics_text()})
-        self.saved_at = time.monotonic()
+def as_json(value: object) -> str:
+    """Records as the files of a run hold them."""
+    return json.dumps(value, indent=1, default=str) + "\n"
 
 
-def _require_new(path: Path) -> None:
-    """Raise if a folder holds anything but the first steps of a run that was killed in them."""
-    names = {p.name for p in path.iterdir() if not p.match(SCRATCH)} if path.exists() else set()
+def _settings(saved: dict[str, Any]) -> dict[str, Any]:
+    """Of the content of config.json, what says which rounds are played."""
+    kept = {name: value for name, value in saved["config"].items() if name not in FREE}
+    return kept | {"images": saved["data_fingerprint"], "processes": saved.get("processes", 1)}
+
+
+def _is_ours(name: str) -> bool:
+    """Whether runs write files of this name."""
+    return name in NAMES or Checkpoints.NAME.fullmatch(name) is not None
+
+
+def _require_new(path: Path, first: Mapping[str, str]) -> None:
+    """Raise if a folder holds anything but what this same run, killed at its start, has left."""
+    names = sorted(p.name for p in path.iterdir() if not _is_left(p, first)) if path.exists() else []
     if not names:
         return
-    recipe = path / "recipe.json"
-    if recipe.name in names <= BEGUN and is_plain(recipe) and b'"xnas-recipe"' in recipe.read_bytes():
-        return
-    resume = f", or go on with --resume {path}" if "config.json" in names else ""
-    raise ConfigError(f"{path} is not empty; choose another --out{resume}")
+    name, resume = names[0], ""
+    if "config.json" in names:
+        name, resume = "config.json", f", or go on with --resume {path}"
+    raise ConfigError(f"{path} is not empty: it holds {name}; choose another --out{resume}")
+
+
+def _is_left(path: Path, first: Mapping[str, str]) -> bool:
+    if is_scratch(path, lambda name: name in {"config.json", *first}):
+        return True
+    if path.name not in first or not is_plain(path):
+        return False
+    wanted = first[path.name].encode()
+    with path.open("rb") as file:
+        return file.read(len(wanted) + 1) == wanted
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -24,7 +24,9 @@ from xnas.engine import (
     search_state,
     worries,
 )
-from xnas.engine.distributed import join_ranks
+from xnas.engine.checkpoint import require_version
+from xnas.engine.distributed import Ranks, join_ranks
+from xnas.engine.restore import require_settings
 from xnas.errors import ConfigError, GenotypeError, RoundError, VersionError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
@@ -38,7 +40,8 @@ from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare import Prepared, prepare
-from xnas.runs.run_folder import RunFolder, Saver
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.saver import Saver
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.tensorboard import Curves
@@ -80,14 +83,32 @@ def resume_search(
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "search")
         truth = truth_again(config.truth, display.warn)
-        prepared = prepare(config, images, ranks)
-        device = pick_device(config.device, ranks)
-        state = ranks.first_reads(lambda: folder.checkpoints.newest(device, display.warn), device)
-        if state is not None:
-            restore_search(prepared.search, state)
+        prepared, state = _restored(folder, config, images, ranks, display)
         folder.restore_metrics(state, display.warn)
         require_same(truth, folder.read_records(SearchEpoch.from_json))
         return _run(folder, prepared, images, display, truth=truth, resumed=state is not None)
+
+
+def _restored(
+    folder: RunFolder, config: SearchConfig, images: Images, ranks: Ranks, display: Listener
+) -> tuple[Prepared, dict[str, Any] | None]:
+    """A search at its newest checkpoint that fits, with that, or at its start."""
+    device = pick_device(config.device, ranks)
+    prepared, tried = prepare(config, images, ranks), False
+
+    def restore(state: dict[str, Any]) -> None:
+        nonlocal prepared, tried
+        require_version(state)
+        require_settings(state, folder.settings)
+        if tried:  # what did not fit may have left it half-way
+            prepared = prepare(config, images, ranks)
+        tried = True
+        restore_search(prepared.search, state)
+
+    state = ranks.first_reads(lambda: folder.newest_checkpoint(device, display.warn, restore), device)
+    if state is not None and not ranks.first:
+        restore(state)
+    return prepared, state
 
 
 def _require_unfinished(folder: RunFolder, display: Listener) -> None:
@@ -130,7 +151,8 @@ def _run(
     """Play all rounds that are left, and write down what was found."""
     engine, ranks = prepared.search, prepared.search.ranks
     display = display if ranks.first else Silence()
-    ranks.require_same(search_state(engine) | {"images": images.fingerprint()}, "at the start")
+    start = search_state(engine) | {"images": images.fingerprint()}
+    ranks.require_same(start, "at the start", folder.kept)
     _begin(prepared, images, display, resumed=resumed)
     records = folder.read_records(SearchEpoch.from_json)
     told: set[str] = set()
@@ -162,8 +184,7 @@ def _run(
             if truth is not None:
                 record = replace(record, truth=truth_of(engine, truth))
             records.append(record)
-            folder.append_metric(asdict(record))
-            saver.save()
+            saver.save(asdict(record))
             curves.add(record)
             display.after_epoch(record, engine.settings.epochs)
             for line in worries(record, epochs=engine.settings.epochs, told=told):

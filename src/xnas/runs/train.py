@@ -18,7 +18,7 @@ from xnas.data.streaming import StreamSource
 from xnas.engine.checkpoint import load_checkpoint
 from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
-from xnas.engine.restore import is_version, require_fitting, require_position
+from xnas.engine.restore import require_fitting, require_format, require_position, require_settings
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
@@ -31,7 +31,8 @@ from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.model import load_model, model_card, save_model
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
-from xnas.runs.run_folder import RunFolder, Saver
+from xnas.runs.run_folder import RunFolder, as_json
+from xnas.runs.saver import Saver
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
@@ -71,13 +72,20 @@ def train(
         require_nothing_to_load(config, images)
     prepared = prepare_training(config, images, genotype, ranks)
     given = whereabouts(data) if isinstance(data, str) else None
-    folder = new_folder(ranks, lambda: config.out or RunFolder.next_free("train", images.name), given)
+    first = {
+        "recipe.json": as_json({"format": "xnas-recipe"} | asdict(prepared.recipe)),
+        "genotype.json": genotype.to_json(),
+    }
+    folder = new_folder(
+        ranks, lambda: config.out or RunFolder.next_free("train", images.name), given, first
+    )
     streamed = isinstance(images, StreamedImages)
     resolved = replace(prepared.config, out=folder.path, cell=str(config.cell)[:200], stream=streamed)
     with folder.locked(new=True):
-        folder.write_json("recipe.json", {"format": "xnas-recipe"} | asdict(prepared.recipe))
-        folder.write_text("genotype.json", genotype.to_json())
+        for name, text in first.items():
+            folder.write_text(name, text)
         folder.write_config("train", images.fingerprint(), resolved, processes=ranks.size)
+        folder.settings["genotype"] = genotype.to_json()
         return _run(folder, prepared, images, display or Silence())
 
 
@@ -94,8 +102,14 @@ def resume_training(
         images = images_again(folder, config, fingerprint, data, "training")
         genotype = _genotype_again(folder, config)
         prepared = prepare_training(config, images, genotype, ranks)
+        folder.settings["genotype"] = genotype.to_json()
         device = pick_device(config.device, ranks)
-        state = ranks.first_reads(lambda: folder.checkpoints.newest(device, display.warn), device)
+
+        def fit(state: dict[str, Any]) -> None:
+            with own_randomness(device, 0):  # to be left as it was: the state is restored in `_run`
+                _restore(folder, prepared.training, state)
+
+        state = ranks.first_reads(lambda: folder.newest_checkpoint(device, display.warn, fit), device)
         return _run(folder, prepared, images, display, state=state, resumed=True)
 
 
@@ -151,7 +165,8 @@ def _run(
         if resumed:
             best = None if state is None else _restore(folder, training, state)
             folder.restore_metrics(state, display.warn)
-        ranks.require_same(_state(training, best) | {"images": images.fingerprint()}, "at the start")
+        start = _state(training, best) | {"images": images.fingerprint()}
+        ranks.require_same(start, "at the start", folder.kept)
         records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
     with told_with(lambda: f"after the last step, {training.steps}", folder.kept):
         result = _conclude(folder, prepared, images, records, best)
@@ -189,9 +204,8 @@ def _make_steps(
                     step = executable(prepared)
                 record = _train_epoch(prepared, saver, display, stopped, step)
             records.append(record)
-            folder.append_metric(asdict(record))
             best = _better(prepared, records) or best
-            saver.save()
+            saver.save(asdict(record))
             display.after_epoch(record, training.settings.epochs)
             if stopped() and training.epoch < training.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, training))
@@ -326,15 +340,9 @@ def _state(training: Training, best: Best | None) -> dict[str, Any]:
 
 def _restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Best | None:
     """Bring a training to the state of a checkpoint; gives the best weights before it."""
-    if not isinstance(state, dict):
-        raise ConfigError("the checkpoint holds no training; delete it to begin again")
     kind, version = CHECKPOINT
-    if not is_version(state, kind, (version, *OLDER)):
-        given = [" ".join(str(state.get(name)).split())[:50] for name in ("format", "version")]
-        raise VersionError(
-            f"the checkpoint is {given[0]} of version {given[1]}, this xnas "
-            f"reads {kind} of version {version}; resume with the version that wrote it"
-        )
+    require_format(state, kind, (version, *OLDER), "training")
+    require_settings(state, folder.settings)
     settings = training.settings
     try:
         require_position(state, epoch=settings.epochs, step_in_epoch=settings.steps_per_epoch)
@@ -344,9 +352,9 @@ def _restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Be
         if best is not None:
             weights = require_fitting(best["model"], training.model.state_dict())
             best = {"model": {n: t.cpu() for n, t in weights.items()}, "epoch": best["epoch"]}
+    except (ConfigError, torch.OutOfMemoryError):
+        raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
         raise ConfigError(
             f"the checkpoint does not fit this training ({type(error).__name__}); it is damaged, or of "
             "another"
