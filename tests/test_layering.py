@@ -26,6 +26,7 @@ LAYERS = [
     "runs",
     "cli",
     "timm",
+    "public",
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only

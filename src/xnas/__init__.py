@@ -6,68 +6,31 @@ with `ExpertsOptimizer` and `Forecaster` in a network of your own.
 """
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from xnas.data import ImageData
-from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
-from xnas.nn import Forecaster, split_parameters, uniform_mixture
-from xnas.optim import ExpertsOptimizer
-from xnas.runs.classifier import Classifier, load
-from xnas.runs.search import resume_search, search
-from xnas.runs.search_config import SearchConfig
-from xnas.runs.train import resume_training, train
-from xnas.runs.train_config import TrainConfig
-from xnas.space import (
-    Genotype,
-    cell_depth,
-    count_macs,
-    count_parameters,
-    create_model,
-    discretize,
-    list_cells,
-)
-from xnas.theory import (
-    Replay,
-    effective_horizon,
-    normalized_entropy,
-    optimal_learning_rate,
-    replay,
-)
-
-if "timm" in sys.modules:  # whoever uses timm finds our networks there; nobody else waits for it
-    from xnas import timm as timm
+if TYPE_CHECKING:
+    from xnas.public import *  # noqa: F403 - `__all__` is there
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Classifier",
-    "ConfigError",
-    "DatasetError",
-    "ExpertsOptimizer",
-    "Forecaster",
-    "Genotype",
-    "GenotypeError",
-    "ImageData",
-    "Replay",
-    "RoundError",
-    "SearchConfig",
-    "TrainConfig",
-    "XnasError",
-    "__version__",
-    "cell_depth",
-    "count_macs",
-    "count_parameters",
-    "create_model",
-    "discretize",
-    "effective_horizon",
-    "list_cells",
-    "load",
-    "normalized_entropy",
-    "optimal_learning_rate",
-    "replay",
-    "resume_search",
-    "resume_training",
-    "search",
-    "split_parameters",
-    "train",
-    "uniform_mixture",
-]
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A public name, or a layer, as an attribute of the package: both come with `xnas.public`.
+
+        They are imported when one is first asked for. torch takes seconds, and the command heeds signals
+        before that.
+        """
+        public = import_module("xnas.public")
+        for names in (globals(), vars(public)):
+            if name in names:
+                return names[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *import_module("xnas.public").__all__})
+
+
+if "timm" in sys.modules:  # whoever uses timm finds our networks there; nobody else waits for it
+    import_module("xnas.timm")

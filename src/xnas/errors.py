@@ -5,6 +5,7 @@ command line prints that line and exits with status 2.
 
     XnasError
     ├── ConfigError (a ValueError)         a setting, an argument or a tensor that cannot be used
+    │   ├── FinishedError                  a run to be resumed that has nothing left to do
     │   └── UnknownNameError (a KeyError)  a name that a registry does not hold
     ├── DatasetError                       images that are not there, cannot be read or cannot be split
     ├── GenotypeError (a ValueError)       a genotype that cannot be read, written or built
@@ -23,6 +24,10 @@ class XnasError(Exception):
 
 class ConfigError(XnasError, ValueError):
     """A setting, an argument or a tensor that cannot be used."""
+
+
+class FinishedError(ConfigError):
+    """A run to be resumed that has nothing left to do."""
 
 
 class UnknownNameError(ConfigError, KeyError):

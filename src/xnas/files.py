@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files: written whole or not at all, read if they are files."""
 
 from __future__ import annotations
 
@@ -68,6 +68,18 @@ def remedies(error: OSError) -> tuple[str, ...]:
 def is_plain(path: Path) -> bool:
     """Whether this is a file of its own: no link, no pipe to wait for, no device without an end."""
     return stat.S_ISREG(path.lstat().st_mode)
+
+
+def open_plain(path: Path | str) -> BinaryIO:
+    """A file to read, through links, too; a pipe to wait for or an endless device is an OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
 
 
 def _new(scratch: Path) -> BinaryIO:

@@ -63,9 +63,9 @@ def test_the_truth_is_printed_with_every_epoch(run, tmp_path):
     assert status == 0, warned
     line = json.loads((tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf8"))
     assert f"true accuracy {line['truth']['test_200']:.2f} %" in told
-    status, _, err = run("search", "--resume", tmp_path / "run")
-    assert status == 2
-    assert "is finished; its cell is in genotype.json" in err
+    status, told, err = run("search", "--resume", tmp_path / "run")
+    assert (status, err, told.count("\n")) == (0, "", 1)
+    assert f"is finished; its cell is in genotype.json; next: xnas train {tmp_path / 'run'} dig" in told
     found = (tmp_path / "run" / "genotype.json").read_text(encoding="utf8")
     (tmp_path / "run" / "genotype.json").unlink()  # as if it had been killed just before its end
     status, told, _ = run("search", "--resume", tmp_path / "run")

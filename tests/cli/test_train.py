@@ -126,9 +126,14 @@ def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatc
 
 
 def test_folders_that_are_finished_or_damaged_are_named(capsys, tmp_path, finished):
-    status, _, err = run(capsys, "train", "--resume", finished)
-    assert status == 2
-    assert "is finished; its network is in model.safetensors" in err
+    before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
+    status, told, err = run(capsys, "train", "--resume", finished)
+    assert (status, err) == (0, "")
+    said = f"is finished; its network is in model.safetensors; next: xnas export '{finished}'\n"
+    assert told.endswith(said)
+    assert told.count("\n") == 1
+    assert run(capsys, "train", "--resume", finished, "--quiet") == (0, "", "")
+    assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
     status, _, err = run(capsys, "train", "xnas", "digits", "--out", finished, *TINY)
     assert status == 2
     assert (

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from PIL import Image
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import (
     BatchSource,
@@ -450,15 +451,62 @@ class DeadlyImages(CountedImages):
         return image
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """torch looks for dead workers, and waits for those that end, a fifth of a second at a time."""
+    monkeypatch.setattr(_MultiProcessingDataLoaderIter._try_get_data, "__defaults__", (0.2,))
+    monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 0.2)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_worker_that_dies_is_told_in_one_line(opened):
     source = StreamSource(DeadlyImages(50), torch.arange(50), torch.arange(50), workers=1, **SETTINGS)
     opened.append(source)
     source.begin_epoch(0, 6)
     play(source, 1)
-    with pytest.raises(DatasetError, match=r"process that decodes images died .* use fewer") as caught:
+    words = r"process that decodes images died .* go on with --resume, .* or without --stream"
+    with pytest.raises(DatasetError, match=words) as caught:
         play(source, 1)
     assert "\n" not in str(caught.value)
     play(source, 5)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_death_of_a_worker_is_raised_where_its_batch_is_wanted_and_nowhere_else(streamed):
+    batches = streamed(workers=2)
+    batches.begin_epoch(0, 6)
+    worker = multiprocessing.active_children()[0]
+    worker.kill()
+    worker.join()
+    sum(range(10**5))  # where an error of a signal's handler would come up
+    with pytest.raises(DatasetError, match="process that decodes images died"):
+        play(batches, 6)
+    assert workers_alive() == 0
+
+
+def test_signals_to_all_processes_leave_workers_alone(streamed, in_memory):
+    files, memory = streamed(workers=2), in_memory()
+    for batches in (files, memory):
+        batches.begin_epoch(0, 6)
+    workers = multiprocessing.active_children()
+    for worker in workers:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(worker.pid, number)
+    assert_equal(play(files, 6), play(memory, 6))
+    assert multiprocessing.active_children() == workers
+    files.close()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_worker_that_does_not_end_is_killed(streamed):
+    batches = streamed(workers=1)
+    batches.begin_epoch(0, 6)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGSTOP)
+    batches.close()
+    assert worker.exitcode == -signal.SIGKILL
 
 
 SCRIPT = """

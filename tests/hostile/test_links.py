@@ -9,16 +9,21 @@ import training
 from searching import stripes, tiny
 from trained import saved_run
 
+from xnas.benchmarks import TabularBenchmark
 from xnas.cli import main
 from xnas.engine import Checkpoints
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, DatasetError, XnasError
 from xnas.files import whole_file
 from xnas.runs.displays import Silence
-from xnas.runs.evaluate import evaluate_run
+from xnas.runs.evaluate import evaluate_run, read_evaluation
 from xnas.runs.folder import filled_folder
+from xnas.runs.image_inputs import ImageReader
 from xnas.runs.interrupt import Interrupted
+from xnas.runs.model import load_model
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import train
+from xnas.space import Genotype, create_model
+from xnas.space.authors_weights import load_authors_weights
 
 
 class Stopping(Silence):
@@ -120,6 +125,31 @@ def test_a_pipe_keeps_no_run_waiting(run, name):
     os.mkfifo(run / name)
     with pytest.raises(ConfigError, match=f"{name} is no file; a run reads it again: remove it"):
         resume_search(run, data=stripes())
+
+
+@pytest.mark.parametrize("target", ["pipe", "/dev/zero"])
+def test_a_given_file_that_is_a_pipe_or_a_device_keeps_nobody_waiting(tmp_path, capsys, target):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(target)
+    given, network = tmp_path / "link", create_model("xnas", channels=4, cells=3)
+    saved_run(tmp_path / "model")
+    (tmp_path / "model" / "model.json").unlink()
+    (tmp_path / "model" / "model.json").symlink_to(given)
+    for read, wrong in (
+        (lambda: Genotype.load(given), "genotype"),
+        (lambda: TabularBenchmark.load(given), "benchmark"),
+        (lambda: load_authors_weights(given, network), "weights"),
+        (lambda: load_model(tmp_path / "model"), "model.json"),
+        (lambda: read_evaluation(given), "evaluation"),
+    ):
+        with pytest.raises(XnasError, match=f"cannot read .*{wrong}.* it is a pipe or a device"):
+            read()
+    with pytest.raises(SystemExit) as end:
+        main(["train", str(given), "digits"])
+    assert end.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    with pytest.raises(DatasetError, match="link is a pipe or a device; give image files"):
+        next(ImageReader(channels=3, size=(8, 8), resize="crop", example="x")(given))
 
 
 def test_files_that_are_written_whole_take_the_place_of_links(outside, tmp_path):

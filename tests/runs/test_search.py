@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
 from xnas.runs.devices import pick_device
-from xnas.runs.interrupt import Interrupted, stop_at_round
+from xnas.runs.interrupt import Interrupted
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, config_from_json
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
@@ -576,14 +577,6 @@ def test_settings_of_another_version_are_named():
         config_from_json({"warp": 9})
 
 
-def test_a_second_interrupt_ends_at_once():
-    with stop_at_round() as stopped:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stopped()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-
-
 def test_curves_are_written_where_tensorboard_is_installed(finished):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
 
@@ -596,10 +589,22 @@ def test_curves_are_written_where_tensorboard_is_installed(finished):
 
 
 def test_without_tensorboard_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto.event_pb2", None)
     with Curves(tmp_path) as curves:
         curves.add(None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_curves_that_find_no_room_are_an_error_here_and_not_in_a_thread(finished, tmp_path, monkeypatch):
+    before = threading.enumerate()
+    with Curves(tmp_path) as curves:
+        curves.add(finished[1].epochs[0])
+        assert threading.enumerate() == before
+    full = Path("/dev/full").open("wb")  # noqa: SIM115 - the curves close it
+    monkeypatch.setattr("xnas.runs.tensorboard._new_file", lambda _: full)
+    with pytest.raises(OSError, match="No space left"), Curves(tmp_path) as curves:
+        curves.add(finished[1].epochs[0])
+    assert full.closed
 
 
 def test_a_registered_space_and_method_of_one_s_own_are_searched_by_name(tmp_path):

@@ -1,12 +1,14 @@
 """A search never sees the test images, and does with the others what it is told."""
 
 import json
+import multiprocessing
 import os
 
 import pytest
 import torch
 from datasets_made import make_freiburg, make_image
 from searching import stripes, tiny
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError
@@ -151,6 +153,27 @@ def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
     assert found[0].genotype == found[1].genotype
     for one, other in zip(found[0].epochs, found[1].epochs, strict=True):
         assert (one.train_loss, one.valid_loss) == (other.train_loss, other.valid_loss)
+
+
+class Killer(Silence):
+    """Kills the processes that decode images after the first epoch, as a machine without memory does."""
+
+    def after_epoch(self, *_):
+        for worker in multiprocessing.active_children():
+            worker.kill()
+            worker.join()
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+def test_a_search_whose_decoding_process_is_killed_says_where_and_what_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(_MultiProcessingDataLoaderIter._try_get_data, "__defaults__", (0.2,))
+    for number in range(24):
+        make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, 9))
+    words = r"^after round \d+, epoch 2: a process .* died .*--resume.*; what was good .*checkpoints/000"
+    with pytest.raises(DatasetError, match=words):
+        search(
+            tiny(out=tmp_path / "run", epochs=2, stream=True), str(tmp_path / "data"), display=Killer()
+        )
 
 
 def test_a_resumed_search_reads_images_as_it_did_though_it_would_now_choose_otherwise(

@@ -19,6 +19,7 @@ from reprlib import repr as brief
 from typing import Literal
 
 from xnas.errors import ConfigError, DatasetError, GenotypeError
+from xnas.files import open_plain
 from xnas.space import SPACES, Genotype
 from xnas.space.spaces import NONE
 from xnas.space.supernet import IDENTITY
@@ -80,7 +81,7 @@ class TabularBenchmark:
     def load(cls, path: Path | str) -> TabularBenchmark:
         """Read a CSV; what is wrong with it is a DatasetError that names the line."""
         try:
-            with Path(path).open("rb") as raw:  # a line may be as long as the file
+            with open_plain(path) as raw:  # a line may be as long as the file
                 content = raw.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
                 raise DatasetError(

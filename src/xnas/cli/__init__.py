@@ -26,6 +26,7 @@ from xnas.cli.train import train
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, XnasError
 from xnas.runs.failures import failure
+from xnas.runs.interrupt import unwound_by_signals
 
 app = App(
     name="xnas",
@@ -54,12 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if "" in given:  # as a path it would mean the folder at hand
             raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
-        app(
-            [word for word in given if word != "--debug"],
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_none",
-        )
+        with unwound_by_signals():
+            app(
+                [word for word in given if word != "--debug"],
+                exit_on_error=False,
+                print_error=False,
+                result_action="return_none",
+            )
         sys.stdout.flush()
     except (CycloptsError, XnasError) as error:
         if debug:

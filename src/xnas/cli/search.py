@@ -12,9 +12,10 @@ from cyclopts import Parameter
 from xnas.cli.display import SearchDisplay
 from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, FinishedError
 from xnas.records import SearchResult
 from xnas.runs import search as job
+from xnas.runs.interrupt import finish
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.space import Genotype
@@ -43,15 +44,20 @@ def search(
         if resume is not None:
             if replace(config, quiet=False) != DEFAULTS:
                 raise ConfigError("--resume goes on with the settings of the run; leave the others out")
-            result = job.resume_search(resume, display=display)
-            data = RunFolder.open(resume).data or "DATA"
+            try:
+                result = job.resume_search(resume, display=display)
+            except FinishedError as end:
+                display.say(f"{end}; {_next(str(resume), RunFolder.open(resume).data)}")
+                return
+            given = RunFolder.open(resume).data
         else:
-            result = job.search(config, data, display=display)
+            result, given = job.search(config, data, display=display), data
+    finish()
     if not quiet:
-        print(farewell(result, data))
+        print(farewell(result, given))
 
 
-def farewell(result: SearchResult, data: str) -> str:
+def farewell(result: SearchResult, data: str | None) -> str:
     """The cell, what wiping out saved, where everything is, and what to type next."""
     lines = ["", show_genotype(Genotype.from_json(result.genotype)), ""]
     saved = _saving(result)
@@ -59,9 +65,13 @@ def farewell(result: SearchResult, data: str) -> str:
     lines += [
         f"run folder: {result.out} (genotype.json, discretization.json, metrics.jsonl, checkpoints/)",
         "the cell is the result: a network built from it is trained from scratch",
-        f"next: xnas train {quote(result.out)} {quote(data)}",
+        _next(result.out, data),
     ]
     return "\n".join(lines)
+
+
+def _next(out: str, data: str | None) -> str:
+    return f"next: xnas train {quote(out)} {quote(data or 'DATA')}"
 
 
 def _saving(result: SearchResult) -> str:

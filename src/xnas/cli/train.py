@@ -11,8 +11,9 @@ from cyclopts import Parameter
 
 from xnas.cli.display import TrainingDisplay
 from xnas.engine.distributed import speaks
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, FinishedError
 from xnas.runs import train as job
+from xnas.runs.interrupt import finish
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
 
@@ -44,11 +45,16 @@ def train(
         if resume is not None:
             if cell is not None or replace(options, quiet=False) != DEFAULTS:
                 raise ConfigError("--resume goes on with the settings of the run; leave the others out")
-            result = job.resume_training(resume, display=display)
+            try:
+                result = job.resume_training(resume, display=display)
+            except FinishedError as end:
+                display.say(f"{end}; {_next(str(resume))}")
+                return
         elif cell is None:
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
             result = job.train(TrainConfig(**asdict(options), cell=cell), data, display=display)
+    finish()
     if not quiet:
         print(farewell(result))
 
@@ -73,6 +79,10 @@ def farewell(result: TrainResult) -> str:
     lines += [
         f"{size}, {seconds:,.0f} s of training",
         f"run folder: {result.out} (model.json, model.safetensors, test.json, metrics.jsonl)",
-        f"next: xnas export {quote(result.out)}",
+        _next(result.out),
     ]
     return "\n".join(lines)
+
+
+def _next(out: str) -> str:
+    return f"next: xnas export {quote(out)}"

@@ -9,7 +9,10 @@ Memory does not grow with the dataset: at most `workers * prefetch` batches wait
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +31,7 @@ from xnas.data.splits import stream
 from xnas.errors import ConfigError, DatasetError
 
 Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+KILL_SECONDS = 5.0  # that a killed worker may take to go
 SPARES = 16  # images after a batch that may stand in for a bad one at its end
 
 
@@ -320,11 +324,20 @@ class _Reader:
         return batch
 
     def close(self) -> None:
-        """End the workers. Letting go of them would do, were they not held by an error's traceback."""
+        """End the workers. Letting go of them would do, were they not held by an error's traceback.
+
+        torch asks them to end, waits some seconds, and sends SIGTERM, which they do not get.
+        """
         batches, self._batches, self._loader = self._batches, None, None
         shut_down = getattr(batches, "_shutdown_workers", None)
-        if shut_down is not None:
-            shut_down()
+        if shut_down is None:
+            return
+        shut_down()
+        for worker in getattr(batches, "_workers", ()):
+            if worker.is_alive():
+                worker.kill()
+                worker.join(KILL_SECONDS)
+        atexit.unregister(self.close)
 
     def _start(self) -> Iterator[_Batch]:
         if self._loader is None:
@@ -339,7 +352,11 @@ class _Reader:
                 persistent_workers=self.workers > 0,
                 generator=Generator(),  # or it would draw from everybody's
             )
-        self._batches = iter(self._loader)
+            with _signals_kept():
+                self._batches = iter(self._loader)
+            atexit.register(self.close)  # before multiprocessing waits for workers to obey SIGTERM
+        else:
+            self._batches = iter(self._loader)
         return self._batches
 
 
@@ -367,17 +384,36 @@ class _Swap:
 
 
 @contextmanager
-def _deaths_told() -> Iterator[None]:
-    """One line for the death of a worker, which torch tells in many."""
+def _signals_kept() -> Iterator[None]:
+    """Start workers that get neither Ctrl-C nor SIGTERM, and whose deaths interrupt nothing.
+
+    Signals to all processes of a run are meant for this one, which ends its workers; they inherit what
+    is blocked here. At a death torch would raise an error wherever this process is, in the middle of a
+    checkpoint, too. `next` finds a dead worker within seconds without that.
+    """
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    at_death = signal.getsignal(signal.SIGCHLD)
     try:
         yield
-    except RuntimeError as error:
-        if "DataLoader worker" not in str(error):
+    finally:
+        if threading.current_thread() is threading.main_thread() and at_death is not None:
+            signal.signal(signal.SIGCHLD, at_death)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    """One line for the death of a worker, which torch tells in many, or as a pipe without other end."""
+    try:
+        yield
+    except (RuntimeError, EOFError, OSError) as error:
+        if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
             raise
-        why = str(error).splitlines()[0].rstrip(". ")
+        why = " ".join(str(error).split("\n", 1)[0].split()).rstrip(". ") or type(error).__name__
         raise DatasetError(
-            f"a process that decodes images died ({why}); if memory or shared memory ran out, use fewer "
-            f"workers, or 0"
+            f"a process that decodes images died ({why}), as when memory runs out: leave it more and go "
+            "on with --resume, or begin again with a smaller --image-size or --batch-size, or without "
+            "--stream"
         ) from error
 
 

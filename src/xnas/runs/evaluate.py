@@ -24,6 +24,7 @@ from xnas.data.sizes import Size
 from xnas.data.splits import HELD_OUT
 from xnas.engine.evaluate import evaluate
 from xnas.errors import ConfigError, DatasetError
+from xnas.files import open_plain
 from xnas.records import Evaluation
 from xnas.runs.devices import pick_device
 from xnas.runs.folder import filled_folder, require_no_link, run_path, told_as, write_json
@@ -206,7 +207,8 @@ def _parts(evaluation: Evaluation) -> dict[str, object]:
 def read_evaluation(path: Path) -> Evaluation:
     """The evaluation of a file that `write_evaluation` wrote."""
     try:
-        saved = json.loads(path.read_text(encoding="utf8"))
+        with open_plain(path) as file:
+            saved = json.loads(file.read())
         if (saved["format"], saved["version"]) != (FORMAT, VERSION):
             raise ConfigError(
                 f"{path} is {saved['format']!r} of version {saved['version']}; this xnas reads "

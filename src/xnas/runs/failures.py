@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import torch
 
-from xnas.errors import RoundError
+from xnas.errors import DatasetError, RoundError
 
 NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 NO_DEVICE = ("CUDA error", "CUDA driver", "cuDNN error", "CUBLAS", "NCCL error", "HIP error")
@@ -37,11 +37,11 @@ def failure(error: BaseException) -> str | None:
 
 @contextmanager
 def told_with(where: Callable[[], str], kept: Callable[[], str]) -> Iterator[None]:
-    """Let errors of rounds, memory and devices say where they came up and what is kept of the run."""
+    """Let errors of rounds, images, memory and devices say where they came up and what is kept."""
     try:
         yield
-    except RoundError as error:
-        raise RoundError(f"{where()}: {error}; {kept()}") from error
+    except (DatasetError, RoundError) as error:
+        raise type(error)(f"{where()}: {error}; {kept()}") from error
     except (MemoryError, RuntimeError) as error:
         told = failure(error)
         if told is None:

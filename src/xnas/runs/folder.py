@@ -15,7 +15,7 @@ from reprlib import repr as brief
 
 from xnas.errors import ConfigError
 from xnas.files import remedies
-from xnas.runs.interrupt import unwound_by_sigterm
+from xnas.runs.interrupt import unwound_by_signals
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def filled_folder(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
                 f"{out} is not empty; choose another folder with --out, or pass --overwrite"
             )
         made, done, scratch = not out.exists(), False, None
-    with unwound_by_sigterm():
+    with unwound_by_signals():
         try:
             with told_as(out):
                 out.mkdir(parents=True, exist_ok=True)

@@ -71,6 +71,8 @@ class ImageReader:
         self._require_colours(f"the image {path}")
         if path.is_dir():
             raise DatasetError(f"{path} is a folder; give its image files")
+        if path.exists() and not path.is_file():
+            raise DatasetError(f"{path} is a pipe or a device; give image files")
         image = decode_image(path, channels=self.channels, size=self.size, resize=self.resize)
         return self._middle(image)
 

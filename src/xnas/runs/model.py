@@ -26,7 +26,7 @@ from xnas.data import Images
 from xnas.data.images import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, VersionError, XnasError
-from xnas.files import whole_file
+from xnas.files import open_plain, whole_file
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import ImagenetStem
 from xnas.runs.folder import told_as
@@ -315,7 +315,7 @@ def _told(error: Exception) -> str:
 def _read_json(folder: Path) -> dict[str, Any]:
     path = folder / CARD_FILE
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             content = file.read(MOST_CARD_BYTES + 1)
         saved = json.loads(content) if len(content) <= MOST_CARD_BYTES else f"{len(content):,} bytes"
     except FileNotFoundError:
@@ -343,7 +343,7 @@ def _read_weights(path: Path, digest: str | None, size: int) -> dict[str, Tensor
 
     most = size + MOST_HEADER_BYTES
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             length = os.fstat(file.fileno()).st_size
             content = b"" if length > most else file.read(length)
     except OSError as error:

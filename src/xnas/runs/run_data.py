@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from xnas.data import DATASETS, Images, load_data
 from xnas.errors import ConfigError
+from xnas.files import open_plain
 from xnas.runs.model import ModelCard
 from xnas.runs.run_folder import FORMAT
 from xnas.runs.sources import whereabouts
@@ -92,7 +93,8 @@ def _saved(run: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        saved = json.loads(path.read_text(encoding="utf8"))
+        with open_plain(path) as file:
+            saved = json.loads(file.read())
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {path}: {error}; it may be damaged: give DATA") from error
     return saved if isinstance(saved, dict) else {}

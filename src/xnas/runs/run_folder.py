@@ -23,7 +23,7 @@ import torch
 
 from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
-from xnas.files import is_plain, is_scratch, sweep, whole_file
+from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
 from xnas.runs.folder import require_no_link, told_as
 from xnas.words import counted
 
@@ -333,7 +333,7 @@ class RunFolder:
             file.write(wanted)
 
     def _read_metrics(self) -> bytes:
-        with self.metrics.open("rb") as file:
+        with open_plain(self.metrics) as file:
             return file.read(MOST_METRICS_BYTES)
 
     def _remembered(self, state: dict[str, Any], found: bytes) -> bytes:
@@ -390,7 +390,7 @@ def _is_left(path: Path, first: Mapping[str, str]) -> bool:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             saved = json.loads(file.read(MOST_CONFIG_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read {path}: {error}; it may be damaged: {REMEDY}") from error

@@ -27,7 +27,7 @@ from xnas.engine import (
 from xnas.engine.checkpoint import require_version
 from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.restore import require_settings
-from xnas.errors import ConfigError, GenotypeError, RoundError, VersionError
+from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
@@ -124,7 +124,7 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         folder.require_checkpoint(f"{path} is damaged ({error})")
         display.warn(f"{path} is damaged ({error}); the end of the search is written again")
         return
-    raise ConfigError(f"the search in {folder.path} is finished; its cell is in genotype.json")
+    raise FinishedError(f"the search in {folder.path} is finished; its cell is in genotype.json")
 
 
 def config_from_json(saved: dict[str, Any]) -> SearchConfig:
@@ -171,11 +171,11 @@ def _run(
     ):
         stopped = ranks.agreed(asked)
         while engine.epoch < engine.settings.epochs:
-            if engine.round_in_epoch == 0:
-                engine.begin_epoch()
             with told_with(
                 lambda: f"after round {engine.rounds}, epoch {engine.epoch + 1}", folder.kept
             ):
+                if engine.round_in_epoch == 0:
+                    engine.begin_epoch()
                 if play_round is None:
                     play_round = playable_round(engine, prepared.config.backend)
                 record = _play_epoch(prepared, saver, display, stopped, play_round)

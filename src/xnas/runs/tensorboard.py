@@ -1,10 +1,18 @@
-"""Curves for TensorBoard, where it is installed."""
+"""Curves for TensorBoard, where it is installed.
+
+TensorBoard's own writers write in a thread, which tells a full disk by a traceback of its own, and late.
+These records are written at once, by whoever adds them.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
+import time
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from xnas.records import SearchEpoch
 
@@ -13,14 +21,8 @@ class Curves:
     """Writes an epoch's numbers into FOLDER/tensorboard; does nothing without folder or TensorBoard."""
 
     def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
         self.writer: Any = None
-        if folder is None:
-            return
-        try:
-            from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
-        except ImportError:
-            return
-        self.writer = SummaryWriter(str(folder / "tensorboard"))
 
     def __enter__(self) -> Self:
         return self
@@ -33,8 +35,16 @@ class Curves:
 
     def add(self, record: SearchEpoch) -> None:
         """Losses, accuracies, entropies, experts and rewards, against rounds."""
-        if self.writer is None:
+        if self.folder is None:
             return
+        try:
+            events = import_module("tensorboard.compat.proto.event_pb2")  # optional
+            records = import_module("tensorboard.summary.writer.record_writer")
+        except ImportError:
+            return
+        if self.writer is None:
+            self.writer = records.RecordWriter(_new_file(self.folder / "tensorboard"))
+            self.writer.write(events.Event(file_version="brain.Event:2").SerializeToString())
         numbers = {
             "loss/train": record.train_loss,
             "loss/validation": record.valid_loss,
@@ -50,5 +60,14 @@ class Curves:
             numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
         if record.truth is not None:
             numbers["true accuracy"] = record.truth.test_200
-        for name, value in numbers.items():
-            self.writer.add_scalar(name, value, record.rounds)
+        summary = {"value": [{"tag": name, "simple_value": value} for name, value in numbers.items()]}
+        event = events.Event(wall_time=time.time(), step=record.rounds, summary=summary)
+        self.writer.write(event.SerializeToString())
+        self.writer.flush()
+
+
+def _new_file(folder: Path) -> BinaryIO:
+    """A file of a name that TensorBoard looks for, after those of the run's beginnings."""
+    folder.mkdir(exist_ok=True)
+    name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
+    return (folder / name).open("xb")

@@ -20,7 +20,7 @@ from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
 from xnas.engine.restore import require_fitting, require_format, require_position, require_settings
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
-from xnas.errors import ConfigError, GenotypeError, VersionError
+from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
@@ -125,7 +125,9 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         folder.require_checkpoint(f"the model is damaged ({error})")
         display.warn(f"the model is damaged ({error}); the end of the training is written again")
         return
-    raise ConfigError(f"the training in {folder.path} is finished; its network is in model.safetensors")
+    raise FinishedError(
+        f"the training in {folder.path} is finished; its network is in model.safetensors"
+    )
 
 
 def _genotype_again(folder: RunFolder, config: TrainConfig) -> Genotype:
@@ -195,11 +197,11 @@ def _make_steps(
     with told_as(folder.path), stop_at_round() as asked, repeatable(training.batch[0].device):
         stopped = ranks.agreed(asked)
         while training.epoch < training.settings.epochs:
-            if training.step_in_epoch == 0:
-                training.begin_epoch()
             with told_with(
                 lambda: f"after step {training.steps}, epoch {training.epoch + 1}", folder.kept
             ):
+                if training.step_in_epoch == 0:
+                    training.begin_epoch()
                 if step is None:
                     step = executable(prepared)
                 record = _train_epoch(prepared, saver, display, stopped, step)

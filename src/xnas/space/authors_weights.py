@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
+from xnas.files import open_plain
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import ImagenetStem
 from xnas.nn.operations import FactorizedReduction
@@ -181,9 +182,13 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 def _load(path: Path) -> object:
     try:
-        with warnings.catch_warnings(), torch.serialization.safe_globals(NUMPY_SCALARS):
+        with (
+            open_plain(path) as file,
+            warnings.catch_warnings(),
+            torch.serialization.safe_globals(NUMPY_SCALARS),
+        ):
             warnings.simplefilter("ignore")  # torch warns of a kind of file before it refuses it
-            value: object = torch.load(path, map_location="cpu", weights_only=True)
+            value: object = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise ConfigError(
             f"cannot read the weights {path}: {error.strerror or error}; give a file of the authors"

@@ -25,7 +25,7 @@ from reprlib import repr as brief
 from typing import NoReturn
 
 from xnas.errors import ConfigError, GenotypeError, VersionError
-from xnas.files import whole_file
+from xnas.files import open_plain, whole_file
 from xnas.space.arch_string import CellGenotype, Edge, read_arch, write_arch
 from xnas.space.spaces import INPUTS, NONE, SPACES, CellKind, SearchSpace
 
@@ -137,7 +137,7 @@ class Genotype:
     def load(cls, path: Path | str) -> Genotype:
         """Read a file that `save` wrote."""
         try:
-            with Path(path).open("rb") as file:
+            with open_plain(path) as file:
                 content = file.read(MOST_BYTES + 1)
             text = content.decode()
         except OSError as error:

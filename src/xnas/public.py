@@ -1,0 +1,62 @@
+"""The public names, gathered; `xnas` gives them when they are first asked for."""
+
+from xnas import __version__
+from xnas.data import ImageData
+from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
+from xnas.nn import Forecaster, split_parameters, uniform_mixture
+from xnas.optim import ExpertsOptimizer
+from xnas.runs.classifier import Classifier, load
+from xnas.runs.search import resume_search, search
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.train import resume_training, train
+from xnas.runs.train_config import TrainConfig
+from xnas.space import (
+    Genotype,
+    cell_depth,
+    count_macs,
+    count_parameters,
+    create_model,
+    discretize,
+    list_cells,
+)
+from xnas.theory import (
+    Replay,
+    effective_horizon,
+    normalized_entropy,
+    optimal_learning_rate,
+    replay,
+)
+
+__all__ = [
+    "Classifier",
+    "ConfigError",
+    "DatasetError",
+    "ExpertsOptimizer",
+    "Forecaster",
+    "Genotype",
+    "GenotypeError",
+    "ImageData",
+    "Replay",
+    "RoundError",
+    "SearchConfig",
+    "TrainConfig",
+    "XnasError",
+    "__version__",
+    "cell_depth",
+    "count_macs",
+    "count_parameters",
+    "create_model",
+    "discretize",
+    "effective_horizon",
+    "list_cells",
+    "load",
+    "normalized_entropy",
+    "optimal_learning_rate",
+    "replay",
+    "resume_search",
+    "resume_training",
+    "search",
+    "split_parameters",
+    "train",
+    "uniform_mixture",
+]
