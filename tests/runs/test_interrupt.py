@@ -1,9 +1,11 @@
 """Signals: heeded from the first import to the end, and never by a traceback."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -121,3 +123,19 @@ def test_signals_that_somebody_else_sees_to_are_left_to_him():
     with unwound_by_signals():
         assert signal.getsignal(signal.SIGTERM) is own
     assert signal.getsignal(signal.SIGTERM) is own
+
+
+def test_a_signal_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
+    """Where Python's own callbacks would lose what it raises."""
+    (tmp_path / "told_to_stop.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nwhole = True\n", encoding="utf8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load_and_wait():
+        assert importlib.import_module("told_to_stop").whole
+        time.sleep(10)
+
+    with unwound_by_signals(), pytest.raises(KeyboardInterrupt):
+        load_and_wait()
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

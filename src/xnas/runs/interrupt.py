@@ -17,6 +17,7 @@ from types import FrameType
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 SAME_SECONDS = 1.0
 """Signals that follow so soon are one: `timeout` sends two, torchrun passes on what a terminal sent."""
+SOON_SECONDS = 0.05
 
 
 class Interrupted(KeyboardInterrupt):
@@ -49,14 +50,18 @@ def unwound_by_signals() -> Iterator[None]:
         return
     another, came = _one_of_many(), False
 
-    def unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+    def unwind(number: int, frame: FrameType | None) -> None:
         nonlocal came
-        if another():
-            came = True
-            raise _Unwound
+        if number != signal.SIGALRM and not another():
+            return
+        if _in_an_import(frame):  # again soon
+            signal.setitimer(signal.ITIMER_REAL, SOON_SECONDS)
+            return
+        came = True
+        raise _Unwound
 
     nobodys = (signal.SIG_DFL, signal.default_int_handler, _end_at_once)
-    before = {number: signal.getsignal(number) for number in STOPPING}
+    before = {number: signal.getsignal(number) for number in (*STOPPING, signal.SIGALRM)}
     before = {number: handler for number, handler in before.items() if handler in nobodys}
     done = signal.SIG_IGN
     try:
@@ -69,6 +74,7 @@ def unwound_by_signals() -> Iterator[None]:
         done = signal.SIG_DFL  # its end may have to wait for other processes
         raise
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, done if handler is _end_at_once else handler)
 
@@ -118,6 +124,13 @@ def _one_of_many() -> Callable[[], bool]:
         return True
 
     return another
+
+
+def _in_an_import(frame: FrameType | None) -> bool:
+    """Whether a module is being imported: Python's own callbacks there would lose an exception."""
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
