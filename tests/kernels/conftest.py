@@ -11,8 +11,8 @@ MODULES = [
     importlib.import_module(f"xnas.kernels.{name}")
     for name in (
         *("departures", "depthwise", "depthwise_weights", "halves", "mixing", "mixing_gradients"),
-        *("moments", "normalization", "pointwise", "pointwise_weights", "pool_gradients", "pools"),
-        *("returns", "rewards", "states", "sums"),
+        *("moments", "normalization", "normalization_gradients", "pointwise", "pointwise_weights"),
+        *("pool_gradients", "pools", "returns", "rewards", "states", "sums"),
     )
 ]
 

@@ -17,7 +17,8 @@ sys.modules["triton"] = None  # what `import triton` finds where it is not insta
 import torch
 from xnas.kernels import (
     depthwise, depthwise_plan, depthwise_weights, language, mixing, mixing_gradients, moments,
-    normalization, pointwise, pointwise_weights, pool_gradients, pools, states, sums,
+    normalization, normalization_gradients, pointwise, pointwise_weights, pool_gradients, pools, states,
+    sums,
 )
 assert language.triton is None
 assert not language.compiles_for(torch.zeros(1))
@@ -45,8 +46,8 @@ mixing_gradients.advice_gradient(
     weights=torch.ones(1), products=products, held=True, out=torch.empty_like(flat),
 )
 normalization.normalize(flat, found, relu=True)
-normalization.normalization_gradient(out, flat, found, products)
-normalization.normalization_sums(out, flat, found)
+normalization_gradients.normalization_gradient(out, flat, found, products)
+normalization_gradients.normalization_sums(out, flat, found)
 states.total([states.join([flat[0], flat[0]])] * 2)
 print("computed", bool(torch.isfinite(into).all()))
 """

@@ -5,7 +5,8 @@ import torch
 from torch.nn.functional import batch_norm
 
 from xnas.kernels.moments import Moments, gather_moments
-from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
+from xnas.kernels.normalization import normalize
+from xnas.kernels.normalization_gradients import normalization_gradient, normalization_sums
 
 # slots, pixels, channels
 SMALL = [(1, 3, 1), (2, 700, 3), (3, 130, 16), (2, 33, 40), (2, 65, 70)]

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from xnas.kernels.moments import Moments
-from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
+from xnas.kernels.normalization import normalize
+from xnas.kernels.normalization_gradients import normalization_gradient, normalization_sums
 from xnas.nn.operations import SEARCH, FactorizedReduction
 from xnas.space import SPACES
 from xnas.space.benchmark_supernet import BenchmarkSupernet

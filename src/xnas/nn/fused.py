@@ -26,7 +26,8 @@ from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.halves import gather, spread
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
-from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
+from xnas.kernels.normalization import normalize
+from xnas.kernels.normalization_gradients import normalization_gradient, normalization_sums
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.nn.fused_states import images_of, pixels_of, slot_of

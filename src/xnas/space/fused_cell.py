@@ -25,7 +25,8 @@ from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.mixing import Copies, mix
 from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
 from xnas.kernels.moments import Moments
-from xnas.kernels.normalization import normalization_gradient, normalization_sums, normalize
+from xnas.kernels.normalization import normalize
+from xnas.kernels.normalization_gradients import normalization_gradient, normalization_sums
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient

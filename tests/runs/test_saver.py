@@ -1,0 +1,53 @@
+"""Checkpoints of a run: the state comes before its line of metrics, with the settings of the run."""
+
+import json
+
+import torch
+
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.saver import Saver
+
+
+def begun(path, minutes=0.0):
+    folder = RunFolder.create(path, "digits")
+    folder.settings = {"seed": 7}
+    return folder, Saver(folder, lambda: {"epoch": 1, "numbers": torch.ones(2)}, minutes=minutes)
+
+
+def kept(folder):
+    state = folder.checkpoints.newest(torch.device("cpu"), warn=lambda _: None)
+    assert state is not None
+    return state
+
+
+def test_a_checkpoint_holds_settings_and_all_lines_up_to_its_own(tmp_path):
+    folder, saver = begun(tmp_path / "run")
+    saver.save({"epoch": 1})
+    saver.save({"epoch": 2})
+    state = kept(folder)
+    assert json.loads(state["settings"]) == {"seed": 7}
+    assert [json.loads(line)["epoch"] for line in state["metrics"].splitlines()] == [1, 2]
+    assert folder.metrics_text() == state["metrics"]
+
+
+def test_inside_an_epoch_there_is_no_line(tmp_path):
+    folder, saver = begun(tmp_path / "run")
+    saver.save()
+    assert kept(folder)["metrics"] == folder.metrics_text() == ""
+
+
+def test_a_line_is_appended_only_once_its_checkpoint_is_there(tmp_path, monkeypatch):
+    folder, saver = begun(tmp_path / "run")
+    at_append = []
+    monkeypatch.setattr(
+        folder, "append_metric", lambda _: at_append.append(len(folder.checkpoints.files()))
+    )
+    saver.save({"epoch": 1})
+    assert at_append == [1]
+
+
+def test_one_is_due_after_so_many_minutes(tmp_path):
+    _, at_once = begun(tmp_path / "one", minutes=0.0)
+    _, later = begun(tmp_path / "two", minutes=10.0)
+    assert at_once.due()
+    assert not later.due()
