@@ -34,7 +34,7 @@ ABOVE["registry"] = {"errors"}
 ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}
 ABOVE["engine"] -= {"data", "benchmarks"}
-ABOVE["data"] = {"errors", "records", "registry", "files"}
+ABOVE["data"] = {"errors", "records", "registry", "files", "words"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}

@@ -23,6 +23,7 @@ from xnas.data.images import SMALLEST_SIDE, ImageData
 from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
 from xnas.errors import DatasetError
+from xnas.words import counted
 
 FEWEST_LEFT = 2  # of a class, one for each half of a search
 
@@ -108,8 +109,7 @@ class BadImages:
         """One phrase for those that were left out."""
         if self.first is None:
             return ""
-        what = "1 bad image" if len(self.files) == 1 else f"{len(self.files)} bad images"
-        return f"{what} left out (first: {self.first})"
+        return f"{counted(len(self.files), 'bad image')} left out (first: {self.first})"
 
 
 @dataclass(frozen=True, slots=True)
