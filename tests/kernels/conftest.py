@@ -12,7 +12,7 @@ MODULES = [
     for name in (
         *("departures", "depthwise", "depthwise_weights", "halves", "mixing", "mixing_gradients"),
         *("moments", "normalization", "normalization_gradients", "pointwise", "pointwise_weights"),
-        *("pool_gradients", "pools", "returns", "rewards", "states", "sums"),
+        *("pool_gradients", "pools", "returns", "rewards", "square_weights", "states", "sums"),
     )
 ]
 

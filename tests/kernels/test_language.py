@@ -17,8 +17,8 @@ sys.modules["triton"] = None  # what `import triton` finds where it is not insta
 import torch
 from xnas.kernels import (
     depthwise, depthwise_plan, depthwise_weights, language, mixing, mixing_gradients, moments,
-    normalization, normalization_gradients, pointwise, pointwise_weights, pool_gradients, pools, states,
-    sums,
+    normalization, normalization_gradients, pointwise, pointwise_weights, pool_gradients, pools,
+    square_weights, states, sums,
 )
 assert language.triton is None
 assert not language.compiles_for(torch.zeros(1))
@@ -37,6 +37,7 @@ found = moments.Moments(torch.empty(1, 3), torch.empty(1, 3))
 pointwise.pointwise(flat, torch.randn(1, 3, 3))
 pointwise.pointwise_with_moments(flat, torch.randn(1, 3, 3), out=out, into=found)
 pointwise_weights.pointwise_weight_gradient(flat, out)
+square_weights.square_weight_gradient(x[0], y[0])
 sums.add_up(torch.randn(4, 6), products)
 moments.gather_moments(flat, found)
 mixing.mix(flat, found, zero, torch.ones(1), out=out[0])

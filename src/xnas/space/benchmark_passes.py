@@ -24,6 +24,7 @@ from xnas.kernels.departures import Advice, Routes, depart, gather_slots
 from xnas.kernels.moments import EPSILON, Moments
 from xnas.kernels.returns import raw_gradient, state_gradient
 from xnas.kernels.rewards import departure_products
+from xnas.kernels.square_weights import square_weight_gradient
 
 POINTWISE, SQUARE = "nor_conv_1x1", "nor_conv_3x3"
 SAVED = 5  # tensors a state
@@ -124,9 +125,11 @@ class CellPass(torch.autograd.Function):
                 if advice is not None:
                     flow = torch.empty_like(raw)
                     raw_gradient(received, advice, route, row, products, held=setting.training, out=flow)
-                    mask = [wanted, needed[4 + number], False]
-                    back, given[4 + number] = _back_convolved(flow, rectified, kernel, mask)
-                    convolved = None if back is None else (_last(back), _last(rectified))
+                    if needed[4 + number]:
+                        given[4 + number] = _kernel_gradient(flow, rectified)
+                    if wanted:
+                        back = _back_convolved(flow, rectified, kernel)
+                        convolved = _last(back), _last(rectified)
                 if wanted:
                     out = towards[number - 1] if number else torch.empty_like(states[0])
                     state_gradient(received, convolved, route, row, out=out)
@@ -187,13 +190,17 @@ def _convolved(rectified: Tensor, kernel: Tensor, setting: Setting, number: int)
     return Advice(raw, moments)
 
 
-def _back_convolved(
-    flow: Tensor, rectified: Tensor, kernel: Tensor, mask: list[bool]
-) -> tuple[Tensor | None, Tensor | None]:
-    """From the gradient of a convolution's outputs, those of its input and kernel, if asked for."""
-    batch, _, height, width = rectified.shape
-    back, of_kernel, _ = aten.convolution_backward(
-        _first(flow.view(batch, height, width, -1)),
+def _kernel_gradient(flow: Tensor, rectified: Tensor) -> Tensor:
+    """From the gradient of a convolution's outputs that of its kernel, channels last as it is."""
+    x = _last(rectified)
+    return _first(square_weight_gradient(x, flow.view(*x.shape[:3], -1)))
+
+
+def _back_convolved(flow: Tensor, rectified: Tensor, kernel: Tensor) -> Tensor:
+    """From the gradient of a convolution's outputs that of its input."""
+    back: Tensor
+    back, _, _ = aten.convolution_backward(
+        _first(flow.view(*_last(rectified).shape[:3], -1)),
         rectified,
         kernel,
         None,
@@ -203,11 +210,9 @@ def _back_convolved(
         transposed=False,
         output_padding=[0, 0],
         groups=1,
-        output_mask=mask,
+        output_mask=[True, False, False],
     )
-    if back is not None:
-        back = back.contiguous(memory_format=torch.channels_last)
-    return back, of_kernel
+    return back.contiguous(memory_format=torch.channels_last)
 
 
 def _first(x: Tensor) -> Tensor:
