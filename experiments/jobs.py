@@ -215,14 +215,16 @@ class Spent:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder.with_name(folder.name + ".spent.json")
-        self.calls, self.timed, self.seconds = 0, 0, 0.0
+        self.at_once: list[int] = []
+        """How many jobs could share the machine, of each call."""
+        self.timed, self.seconds = 0, 0.0
         if self.path.exists():
             saved = json.loads(self.path.read_text(encoding="utf8"))
-            self.calls, self.timed, self.seconds = saved["calls"], saved["timed"], saved["seconds"]
+            self.at_once, self.timed, self.seconds = saved["at_once"], saved["timed"], saved["seconds"]
 
-    def begin(self) -> None:
+    def begin(self, at_once: int = 1) -> None:
         """A call begins."""
-        self.calls += 1
+        self.at_once.append(at_once)
         self._save()
 
     def end(self, seconds: float) -> None:
@@ -232,13 +234,18 @@ class Spent:
         self._save()
 
     @property
+    def calls(self) -> int:
+        """How many have begun."""
+        return len(self.at_once)
+
+    @property
     def total(self) -> float | None:
         """Seconds of all calls; None if one was killed before it could say."""
         return self.seconds if self.timed == self.calls else None
 
     def _save(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        told = {"calls": self.calls, "timed": self.timed, "seconds": self.seconds}
+        told = {"at_once": self.at_once, "timed": self.timed, "seconds": self.seconds}
         self.path.write_text(json.dumps(told), encoding="utf8")
 
 

@@ -141,7 +141,7 @@ class Runner:
             forget(folder)
         spent = Spent(folder)
         if not _played(folder, job):
-            spent.begin()
+            spent.begin(self.arguments.at_once)
             began = time.perf_counter()
             try:
                 self._search(job, folder)
@@ -152,7 +152,8 @@ class Runner:
         return _record(job, folder) | {
             "search_seconds": None if spent.total is None else round(spent.total, 2),
             "calls": spent.calls,
-            "at_once": self.arguments.at_once,
+            "at_once": max(spent.at_once),
+            "at_once_by_call": spent.at_once,
             **ran_on(self.arguments.device),
         }
 

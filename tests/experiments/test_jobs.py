@@ -203,10 +203,11 @@ def test_running_processes_are_stopped_when_the_script_is(results, monkeypatch):
 
 
 def test_seconds_add_up_over_calls_unless_one_was_killed(tmp_path):
-    for seconds in (3.0, 4.0):
+    for at_once, seconds in ((7, 3.0), (3, 4.0)):
         spent = Spent(tmp_path / "run")
-        spent.begin()
+        spent.begin(at_once)
         spent.end(seconds)
+    assert Spent(tmp_path / "run").at_once == [7, 3]
     assert (Spent(tmp_path / "run").calls, Spent(tmp_path / "run").total) == (2, 7.0)
     Spent(tmp_path / "run").begin()
     assert Spent(tmp_path / "run").total is None

@@ -214,14 +214,31 @@ def test_wipeout_that_changes_no_cell_is_no_help(tmp_path):
     assert "2 of 2 seeds found the same cell either way" in told
 
 
-def test_times_with_more_searches_beside_decide_nothing(tmp_path):
+@pytest.mark.parametrize(
+    "others", [{"at_once": 7}, {"at_once_by_call": [7, 3]}, {"beside": "the tests"}], ids=str
+)
+def test_times_with_more_work_beside_decide_nothing(tmp_path, others):
     def beside(line):
         changed(with_seconds, {"default": [2.0, 2.0], "no-wipeout": [3.0, 3.0]})(line)
-        line["at_once"] = 7 if line["variant"] == "no-wipeout" else 3
+        if line["variant"] == "no-wipeout":
+            line |= others
 
     told, verdict = outcome(measured(tmp_path, beside), "b", 0)
     assert verdict == "not decided"
     assert "Times do not compare" in told
+
+
+def test_what_wipeout_takes_from_an_entropy_is_told_apart(tmp_path):
+    def late(line):
+        for epoch in line["epochs"]:
+            epoch["entropy"], epoch["deleted"] = {"normal": 0.997}, []
+        line["epochs"][-2] |= {"entropy": {"normal": 0.8}, "deleted": ["normal 3 none"]}
+
+    told, verdict = outcome(measured(tmp_path, late), "c", 0)
+    assert told == (
+        "entropy with the paper's rate: 0.8000, 0.8000; with all experts still there: 0.9970, 0.9970."
+    )
+    assert verdict == "holds"
 
 
 def test_what_was_measured_is_told(tmp_path):
