@@ -82,12 +82,13 @@ class Events:
                 place = str(Path(f"/proc/self/fd/{path}").readlink()) if isinstance(path, int) else path
                 if not self.inside(place):
                     return plain[name](path, *args, **kwargs)
-                self.operation(name, place)
+                kind = "read" if name == "open" and reads(place, *args) else name
+                self.operation(kind, place)
                 # What a killed process wrote is not lost, flushed or not; flushing only takes time.
                 result = None if name == "fsync" else plain[name](path, *args, **kwargs)
                 if name == "replace" and self.of_checkpoint(place):
                     self.kept = self.steps
-                self.event(f"after {name}", place)
+                self.event(f"after {kind}", place)
                 return result
 
             return call
@@ -166,6 +167,8 @@ class Events:
                 return phase
         if self.exporting:
             return EXPORT
+        if kind in ("read", "after read"):
+            return READING
         if self.of_checkpoint(path):
             late = os.fsdecode(path).endswith("checkpoints")  # flushing the folder
             return {
@@ -173,13 +176,17 @@ class Events:
                 "fsync": RENAMED if late else RENAMING,
                 "after fsync": RENAMED if late else RENAMING,
                 "replace": RENAMING,
-                "read": READING,
                 "unlink": ROTATING,
                 "after unlink": ROTATING,
             }.get(kind, WRITING)
         if "metrics.jsonl" in path:
-            return READING if kind == "read" else METRIC
-        return READING if kind == "read" else START
+            return METRIC
+        return START
+
+
+def reads(path, flags, *_):
+    """Whether `os.open` is asked for the content of a file; folders are opened to flush them."""
+    return flags & os.O_ACCMODE == os.O_RDONLY and not Path(path).is_dir()
 
 
 class Counting(io.FileIO):
