@@ -146,8 +146,8 @@ def relaxed(results: Results) -> Outcome:
 def decisive_rate(results: Results) -> Outcome:
     """Entropies with the paper's rate.
 
-    Before the last epoch: at its end one expert an edge is left whatever the rate. Those of the last epoch
-    with all experts are told beside: what falls later falls by wipeout.
+    Before the last epoch: at its end one expert an edge is left whatever the rate. Those of the last
+    epoch with all experts are told beside: what falls later falls by wipeout.
     """
     found, whole = [], []
     for line in _lines(results, "full", "faithful").values():
