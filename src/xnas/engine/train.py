@@ -112,6 +112,18 @@ class Training:
         self.epoch, self.step_in_epoch = self.epoch + 1, 0
         return loss / images, right / images
 
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Let the model have the moving average of its weights, if there is one, and take it back."""
+        if self.average is None:
+            yield
+            return
+        self.average.swap()
+        try:
+            yield
+        finally:
+            self.average.swap()
+
     def agree(self) -> None:
         """Average over all processes what may differ: batch statistics, their averages, the tally."""
         statistics = {n: b for n, b in self.model.named_buffers() if b.is_floating_point()}

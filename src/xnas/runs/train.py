@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -15,10 +14,8 @@ from torch import Tensor
 
 from xnas.data import Images, StreamedImages, stream_seed
 from xnas.data.streaming import StreamSource
-from xnas.engine.checkpoint import load_checkpoint
 from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
-from xnas.engine.restore import require_fitting, require_format, require_position, require_settings
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
@@ -36,12 +33,10 @@ from xnas.runs.saver import Saver
 from xnas.runs.sources import images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
+from xnas.runs.train_state import Best, better, restore, train_state
 from xnas.space import Genotype, find_genotype
 
 PROBE_STEPS = 10
-CHECKPOINT = ("xnas-train-checkpoint", 2)
-OLDER = (1,)
-"""Versions that are read, too: 1 had the best weights in a file of their own, and no metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +102,7 @@ def resume_training(
 
         def fit(state: dict[str, Any]) -> None:
             with own_randomness(device, 0):  # to be left as it was: the state is restored in `_run`
-                _restore(folder, prepared.training, state)
+                restore(folder, prepared.training, state)
 
         state = ranks.first_reads(lambda: folder.newest_checkpoint(device, display.warn, fit), device)
         return _run(folder, prepared, images, display, state=state, resumed=True)
@@ -165,9 +160,9 @@ def _run(
     with own_randomness(training.batch[0].device, stream_seed(config.seed, "drop path")):
         best: Best | None = None
         if resumed:
-            best = None if state is None else _restore(folder, training, state)
+            best = None if state is None else restore(folder, training, state)
             folder.restore_metrics(state, display.warn)
-        start = _state(training, best) | {"images": images.fingerprint()}
+        start = train_state(training, best) | {"images": images.fingerprint()}
         ranks.require_same(start, "at the start", folder.kept)
         records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
     with told_with(lambda: f"after the last step, {training.steps}", folder.kept):
@@ -192,7 +187,7 @@ def _make_steps(
         display.warn(line)
     records = folder.read_records(TrainEpoch.from_json)
     minutes = prepared.config.checkpoint_minutes
-    saver = Saver(folder, lambda: _state(training, best), minutes=minutes, ranks=ranks)
+    saver = Saver(folder, lambda: train_state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
     with told_as(folder.path), stop_at_round() as asked, repeatable(training.batch[0].device):
         stopped = ranks.agreed(asked)
@@ -206,7 +201,7 @@ def _make_steps(
                     step = executable(prepared)
                 record = _train_epoch(prepared, saver, display, stopped, step)
             records.append(record)
-            best = _better(prepared, records) or best
+            best = better(prepared.training, records) or best
             saver.save(asdict(record))
             display.after_epoch(record, training.settings.epochs)
             if stopped() and training.epoch < training.settings.epochs:
@@ -289,7 +284,7 @@ def _train_epoch(
 def _validate(prepared: PreparedTraining) -> Evaluation | None:
     if prepared.valid is None:
         return None
-    with _averaged(prepared.training):
+    with prepared.training.averaged():
         found = _evaluate(prepared, prepared.valid.whole())
     return prepared.training.ranks.first_does(lambda: found)  # which decides what is the best so far
 
@@ -301,72 +296,11 @@ def _evaluate(prepared: PreparedTraining, batches: Iterable[tuple[Tensor, Tensor
         return evaluate(training.model, batches, prepared.classes)
 
 
-@contextmanager
-def _averaged(training: Training) -> Iterator[None]:
-    """Let the model have the moving average of its weights, if there is one, and take it back."""
-    if training.average is None:
-        yield
-        return
-    training.average.swap()
-    try:
-        yield
-    finally:
-        training.average.swap()
-
-
-Best = dict[str, Any]
-"""Weights that did best so far on the images held back, and their epoch; part of every checkpoint."""
-
-
-def _better(prepared: PreparedTraining, records: list[TrainEpoch]) -> Best | None:
-    """The weights, if no epoch before did better on the images held back."""
-    answers = [r.valid_accuracy for r in records if r.valid_accuracy is not None]
-    if not answers or answers[-1] <= max(answers[:-1], default=-1.0):
-        return None
-    with _averaged(prepared.training):
-        model = prepared.training.model.state_dict()
-        return {"model": {n: t.to("cpu", copy=True) for n, t in model.items()}, "epoch": len(records)}
-
-
 def _how_to_go_on(folder: RunFolder, training: Training) -> str:
     command = f"{training.ranks.command} train --resume {quote(str(folder.path))}"
     if folder.data is None:
         command = f"xnas.resume_training({str(folder.path)!r}, data=...), with the same images"
     return f"stopped after step {training.steps}; go on with: {command}"
-
-
-def _state(training: Training, best: Best | None) -> dict[str, Any]:
-    kind, version = CHECKPOINT
-    return training.state_dict() | {"format": kind, "version": version, "best": best}
-
-
-def _restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Best | None:
-    """Bring a training to the state of a checkpoint; gives the best weights before it."""
-    kind, version = CHECKPOINT
-    require_format(state, kind, (version, *OLDER), "training")
-    require_settings(state, folder.settings)
-    settings = training.settings
-    try:
-        require_position(state, epoch=settings.epochs, step_in_epoch=settings.steps_per_epoch)
-        training.load_state_dict(state)
-        older = state["version"] in OLDER
-        best: Best | None = _best_of_version_1(folder) if older else state["best"]
-        if best is not None:
-            weights = require_fitting(best["model"], training.model.state_dict())
-            best = {"model": {n: t.cpu() for n, t in weights.items()}, "epoch": best["epoch"]}
-    except (ConfigError, torch.OutOfMemoryError):
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"the checkpoint does not fit this training ({type(error).__name__}); it is damaged, or of "
-            "another"
-        ) from error
-    return best
-
-
-def _best_of_version_1(folder: RunFolder) -> Best | None:
-    path = folder.path / "checkpoints" / "best.pt"
-    return load_checkpoint(path, torch.device("cpu")) if path.exists() else None
 
 
 def _conclude(
