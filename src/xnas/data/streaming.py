@@ -9,29 +9,23 @@ Memory does not grow with the dataset: at most `workers * prefetch` batches wait
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from xnas.data.augment import Augmentation, standardize
 from xnas.data.batches import BatchSource, rows_of
 from xnas.data.image_files import ImageFiles
+from xnas.data.reader import Decoded, Decoder, Reader, Request
 from xnas.data.sizes import Size, centre_crop
 from xnas.data.splits import stream
-from xnas.errors import ConfigError, DatasetError
+from xnas.errors import ConfigError
 
-Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-KILL_SECONDS = 5.0  # that a killed worker may take to go
 SPARES = 16  # images after a batch that may stand in for a bad one at its end
 
 
@@ -85,8 +79,8 @@ class StreamSource:
                 f"leave them out for {default_workers()} and 2"
             )
         self._bad: set[int] = set()
-        self._reader = _Reader(
-            _Decoder(images, labels.cpu(), skip_bad_images=skip_bad_images),
+        self._reader = Reader(
+            Decoder(images, labels.cpu(), skip_bad_images=skip_bad_images),
             workers=workers,
             prefetch=prefetch,
             pinned=torch.device(device).type == "cuda",
@@ -171,7 +165,7 @@ class StreamSource:
             raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
         rows = _whole_order(self._plan, limit)
         reader = self._reader.like(workers=min(self._reader.workers, len(rows)))
-        reader.begin([_Request(row.numpy(), None) for row in rows], position=0)
+        reader.begin([Request(row.numpy(), None) for row in rows], position=0)
         device = self._plan.images.device
         try:
             for _ in rows:
@@ -199,173 +193,12 @@ class StreamSource:
         self._reader.close()
 
 
-class _Request(NamedTuple):
-    """Images that make a batch, and those that follow them in the order, to stand in for bad ones."""
-
-    indices: Indices
-    spares: Indices | None
-    """None where a bad image is left out rather than replaced."""
-
-
-class _Batch(NamedTuple):
-    """What a worker sends back; a tuple, because pinning takes tuples apart."""
-
-    images: Tensor
-    labels: Tensor
-    bad: list[int]
-    """Indices of images that could not be read."""
-    fault: str
-    """What is wrong with the batch, to be raised where the search runs; empty if it is good."""
-
-
-class _Decoder(Dataset[_Batch]):
-    """Requests in, batches out; lives in the workers. Holds tensors alone, which processes share."""
-
-    def __init__(self, images: ImageFiles, labels: Tensor, *, skip_bad_images: bool) -> None:
-        self.images, self.labels, self.skip_bad_images = images, labels, skip_bad_images
-
-    def __getitem__(self, request: _Request) -> _Batch:
-        used: list[int] = request.indices.tolist()
-        pixels = torch.empty((len(used), *self.images.shape), dtype=torch.uint8)
-        bad = []
-        for place, index in enumerate(used):
-            try:
-                pixels[place] = self.images.read(index)
-            except DatasetError as error:
-                if not self.skip_bad_images:
-                    return self._faulty(f"{error} (--skip-bad-images goes on without it)")
-                bad.append(place)
-        named = [used[place] for place in bad]
-        if request.spares is None:
-            good = [place for place in range(len(used)) if place not in bad]
-            return _Batch(pixels[good], self.labels[request.indices[good]], named, "")
-        for place in reversed(bad):  # so that whoever follows a bad image is good by then
-            if place + 1 < len(used):
-                used[place], pixels[place] = used[place + 1], pixels[place + 1]
-                continue
-            spare = self._first_good(request.spares.tolist(), pixels[place])
-            if spare is None:
-                return self._faulty(
-                    f"{1 + len(request.spares)} images in a row cannot be read, the first of them "
-                    f"{self.images.paths[used[place]]}; mend the files"
-                )
-            used[place] = spare
-        return _Batch(pixels, self.labels[used], named, "")
-
-    def _first_good(self, spares: list[int], out: Tensor) -> int | None:
-        """Decode the first readable of these images into `out` and say which it was."""
-        for index in spares:
-            try:
-                out.copy_(self.images.read(index))
-            except DatasetError:
-                continue
-            return index
-        return None
-
-    def _faulty(self, fault: str) -> _Batch:
-        return _Batch(
-            torch.empty((0, *self.images.shape), dtype=torch.uint8), self.labels[:0], [], fault
-        )
-
-
-class _Ahead:
-    """What is still to be decoded of an epoch; the loader walks through it, ahead of the search."""
-
-    def __init__(self) -> None:
-        self.requests: Sequence[_Request] = ()
-        self.position = 0
-
-    def __iter__(self) -> Iterator[_Request]:
-        return iter(self.requests[self.position :])
-
-
-class _Reader:
-    """Worker processes, and the batches that come from them in the order of the requests.
-
-    `position` is the batch to start from if the workers have to be started anew; whoever takes a batch
-    and is done with it moves it on.
-    """
-
-    def __init__(self, decoder: _Decoder, *, workers: int, prefetch: int, pinned: bool) -> None:
-        self.decoder, self.workers, self.prefetch, self.pinned = decoder, workers, prefetch, pinned
-        self._ahead = _Ahead()
-        self._loader: DataLoader[_Batch] | None = None
-        self._batches: Iterator[_Batch] | None = None
-
-    def like(self, *, workers: int) -> _Reader:
-        """Another reader of the same images."""
-        return _Reader(self.decoder, workers=workers, prefetch=self.prefetch, pinned=self.pinned)
-
-    @property
-    def position(self) -> int:
-        """Batches done with."""
-        return self._ahead.position
-
-    @position.setter
-    def position(self, position: int) -> None:
-        self._ahead.position = position
-
-    def begin(self, requests: Sequence[_Request], *, position: int) -> None:
-        """Begin to decode; the workers stay if there are any, and drop what they were at."""
-        self._ahead.requests, self._ahead.position = requests, position
-        try:
-            with _deaths_told():
-                self._start()
-        except BaseException:
-            self.close()
-            raise
-
-    def next(self) -> _Batch:
-        """The next batch, as soon as it is decoded."""
-        with _deaths_told():
-            batch = next(self._start() if self._batches is None else self._batches)
-        if batch.fault:
-            raise DatasetError(batch.fault)
-        return batch
-
-    def close(self) -> None:
-        """End the workers. Letting go of them would do, were they not held by an error's traceback.
-
-        torch asks them to end, waits some seconds, and sends SIGTERM, which they do not get.
-        """
-        batches, self._batches, self._loader = self._batches, None, None
-        shut_down = getattr(batches, "_shutdown_workers", None)
-        if shut_down is None:
-            return
-        shut_down()
-        for worker in getattr(batches, "_workers", ()):
-            if worker.is_alive():
-                worker.kill()
-                worker.join(KILL_SECONDS)
-        atexit.unregister(self.close)
-
-    def _start(self) -> Iterator[_Batch]:
-        if self._loader is None:
-            self._loader = DataLoader(
-                self.decoder,
-                sampler=self._ahead,
-                batch_size=None,  # a request is a batch already
-                num_workers=self.workers,
-                collate_fn=_as_it_is,
-                pin_memory=self.pinned,
-                prefetch_factor=self.prefetch if self.workers else None,
-                persistent_workers=self.workers > 0,
-                generator=Generator(),  # or it would draw from everybody's
-            )
-            with _signals_kept():
-                self._batches = iter(self._loader)
-            atexit.register(self.close)  # before multiprocessing waits for workers to obey SIGTERM
-        else:
-            self._batches = iter(self._loader)
-        return self._batches
-
-
 class _Swap:
     """The first step of augmentation: decoded images in place of the stand-in's."""
 
-    def __init__(self, reader: _Reader, augment: Augmentation | None, rows: slice) -> None:
+    def __init__(self, reader: Reader, augment: Augmentation | None, rows: slice) -> None:
         self.reader, self.augment, self.rows = reader, augment, rows
-        self._batch: _Batch | None = None
+        self._batch: Decoded | None = None
 
     def __call__(self, stand_in: Tensor, generator: Generator) -> Tensor:
         self._batch = self.reader.next()
@@ -376,59 +209,21 @@ class _Swap:
             images = whole
         return images if self.augment is None else self.augment(images, generator)
 
-    def take(self) -> _Batch:
+    def take(self) -> Decoded:
         """The batch that was swapped in last; it is not kept."""
         batch, self._batch = self._batch, None
         assert batch is not None  # noqa: S101 - fill came first
         return batch
 
 
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Start workers that get neither Ctrl-C nor SIGTERM, and whose deaths interrupt nothing.
-
-    Signals to all processes of a run are meant for this one, which ends its workers; they inherit what
-    is blocked here. At a death torch would raise an error wherever this process is, in the middle of a
-    checkpoint, too. `next` finds a dead worker within seconds without that.
-    """
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    at_death = signal.getsignal(signal.SIGCHLD)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread() and at_death is not None:
-            signal.signal(signal.SIGCHLD, at_death)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-@contextmanager
-def _deaths_told() -> Iterator[None]:
-    """One line for the death of a worker, which torch tells in many, or as a pipe without other end."""
-    try:
-        yield
-    except (RuntimeError, EOFError, OSError) as error:
-        if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
-            raise
-        why = " ".join(str(error).split("\n", 1)[0].split()).rstrip(". ") or type(error).__name__
-        raise DatasetError(
-            f"a process that decodes images died ({why}), as when memory runs out: leave it more and go "
-            "on with --resume, or begin again with a smaller --image-size or --batch-size, or without "
-            "--stream"
-        ) from error
-
-
-def _as_it_is(batch: Any) -> Any:  # noqa: ANN401 - a batch, which torch types as a list
-    return batch
-
-
-def _with_spares(order: Tensor, part: slice) -> list[_Request]:
+def _with_spares(order: Tensor, part: slice) -> list[Request]:
     """Part of each row of an epoch's order with the images that follow it, from the start at the end."""
     rows = order.cpu().numpy()
     flat = rows.reshape(-1)
     endless = np.concatenate([flat, np.resize(flat, SPARES)])
     ends = range(part.stop, len(flat) + 1, order.shape[1])
     return [
-        _Request(row, endless[end : end + SPARES]) for row, end in zip(rows[:, part], ends, strict=True)
+        Request(row, endless[end : end + SPARES]) for row, end in zip(rows[:, part], ends, strict=True)
     ]
 
 
