@@ -15,7 +15,8 @@ from trained import edited, network, saved_run
 import xnas
 from xnas import ConfigError, DatasetError, Genotype, ImageData, create_model
 from xnas.data import decode_image, load_data, standardize
-from xnas.runs.model import load_model, model_card, network_arguments, read_card, save_model
+from xnas.runs.model import load_model, save_model
+from xnas.runs.model_card import model_card, network_arguments, read_card
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "model-v1"
 

@@ -25,7 +25,8 @@ from xnas.records import Prediction
 from xnas.runs.devices import pick_device
 from xnas.runs.folder import run_path
 from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import ModelCard, load_model
+from xnas.runs.model import load_model
+from xnas.runs.model_card import ModelCard
 from xnas.space import Network
 
 if TYPE_CHECKING:

@@ -27,15 +27,8 @@ from xnas.errors import ConfigError, XnasError
 from xnas.records import ExportedFile, ExportResult, Latency
 from xnas.runs.folder import filled_folder, run_path, told_as
 from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import (
-    CARD_FILE,
-    WEIGHTS_FILE,
-    ModelCard,
-    card_to_json,
-    load_model,
-    read_card,
-    save_model,
-)
+from xnas.runs.model import WEIGHTS_FILE, load_model, save_model
+from xnas.runs.model_card import CARD_FILE, ModelCard, card_to_json, read_card
 from xnas.runs.run_data import load_own_data
 
 ONNX_FILE, TORCH_FILE = "model.onnx", "model.pt2"

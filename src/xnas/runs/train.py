@@ -25,7 +25,8 @@ from xnas.runs.failures import told_with
 from xnas.runs.folder import told_as
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
-from xnas.runs.model import load_model, model_card, save_model
+from xnas.runs.model import load_model, save_model
+from xnas.runs.model_card import model_card
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder, as_json
