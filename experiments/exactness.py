@@ -2,9 +2,9 @@
 
 For each seed a search on CIFAR-10 loses a random set of experts and plays 200 fused rounds. Then one
 weight step's loss is differentiated by both backends, with uneven mixtures and identities dropped: in
-float32, where they should agree, and in bfloat16, where the plain backend says how much noise there is.
-Rewards are also compared in pairs on an edge: does the same expert of two win wherever the difference is
-clear of the noise? See README.md here.
+float32, where they should agree as closely as the plain one does with itself in float64, and in
+bfloat16, where the plain backend says how much noise there is. Rewards are also compared in pairs on an
+edge: does the same expert of two win wherever the difference is clear of the noise? See README.md here.
 """
 
 from __future__ import annotations
@@ -68,9 +68,12 @@ def measure(config: SearchConfig, images: Images, size: tuple[int, int], rounds:
         bystander = copy.deepcopy(plain)
         bystander.fuse()
         with rehearsal():
-            _differentiated(bystander, search.train_batch, mixtures, bf16=False)
-    exact = _differentiated(plain, search.train_batch, mixtures, bf16=False)
-    close = _differentiated(fused, search.train_batch, mixtures, bf16=False)
+            _differentiated(bystander, search.train_batch, mixtures)
+    batch = search.train_batch[0].double(), search.train_batch[1]
+    doubled = {kind: u.double() for kind, u in mixtures.items()}
+    double = _differentiated(copy.deepcopy(plain).double(), batch, doubled)
+    exact = _differentiated(plain, search.train_batch, mixtures)
+    close = _differentiated(fused, search.train_batch, mixtures)
     noisy = _differentiated(plain, search.train_batch, mixtures, bf16=True)
     found = _differentiated(fused, search.train_batch, mixtures, bf16=True)
     agreeing, pairs = _pairs(found, noisy, exact)
@@ -80,6 +83,7 @@ def measure(config: SearchConfig, images: Images, size: tuple[int, int], rounds:
         "width": size[1],
         "rounds": rounds,
         "experts": sum(int(search.method.alive(m).sum()) for m in search.mixtures.values()),
+        "plain_fp32": _errors(exact, double),
         "fused_fp32": _errors(close, exact),
         "plain_bf16": _errors(noisy, exact),
         "fused_bf16": _errors(found, exact),
@@ -134,7 +138,7 @@ def _uneven(search: Search) -> dict[str, Tensor]:
 
 
 def _differentiated(
-    supernet: Supernet, batch: tuple[Tensor, Tensor], mixtures: dict[str, Tensor], *, bf16: bool
+    supernet: Supernet, batch: tuple[Tensor, Tensor], mixtures: dict[str, Tensor], *, bf16: bool = False
 ) -> Found:
     images, labels = batch
     weights, _ = split_parameters(supernet)
@@ -144,7 +148,7 @@ def _differentiated(
         weight.grad = None
     with _in_full(), torch.autocast(images.device.type, torch.bfloat16, enabled=bf16):
         logits = supernet(images, given)
-        loss = cross_entropy(logits.float(), labels)
+        loss = cross_entropy(logits.to(images.dtype), labels)
         torch.autograd.backward(loss, inputs=[*weights, *supernet.packed, *given.values()])
     return Found(
         logits.detach().double(),

@@ -15,5 +15,6 @@ def test_backends_agree_on_learned_weights(tmp_path, capsys):
     for line in lines:
         assert 28 <= line["experts"] < 196
         assert 0 < max(line["fused_fp32"].values()) < 1e-3  # another way to compute the same
+        assert 0 < max(line["plain_fp32"].values()) < 1e-3  # against float64
         assert min(line["plain_bf16"].values()) > 1e-3  # it is another precision
         assert line["pairs_agreeing"] <= line["pairs"]
