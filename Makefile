@@ -30,7 +30,7 @@ test-slow: $(READY)
 test-gpu: $(READY)
 	$(BIN)/pytest -m gpu
 
-# Kills runs hundreds of times, resumes and compares them; took 23 minutes on two busy cores.
+# Kills runs hundreds of times, resumes and compares them; took 6 minutes on two cores.
 soak: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m soak --document docs/reliability.md
 
