@@ -17,7 +17,7 @@ def darts(results: Results) -> str:
     rows = []
     for job, line in with_results(results, jobs):
         if line is None:
-            rows.append([called(job), NOTHING, *[""] * 10])
+            rows.append([called(job), NOTHING, *[""] * 11])
             continue
         first, before, last = (line["epochs"][place] for place in (0, -2, -1))
         genotype = Genotype.from_json(json.dumps(line["genotype"]))
@@ -30,6 +30,7 @@ def darts(results: Results) -> str:
                 *departures(line),
                 *(milliseconds(e) for e in (first, last)),
                 *(gib(e["cost"]["memory_bytes"]) for e in (first, last)),
+                _gap(_evaluated_before(line)),
                 _gap(last),
                 seconds_of(line["search_seconds"]),
             ]
@@ -45,7 +46,8 @@ def darts(results: Results) -> str:
         "of the last",
         "memory of the first epoch",
         "of the last",
-        "accuracy of mixture, experts, cell",
+        "accuracy of mixture, experts, cell at epoch 40",
+        "at the end",
         "in all",
     )
     return f"{machines(results.measured(jobs))}\n\n{table(header, rows)}"
@@ -57,7 +59,13 @@ def _skips_of(genotype: Genotype) -> str:
     return ", ".join(f"{names.count('skip_connect')} of {len(names)}" for names in edges)
 
 
-def _gap(epoch: Record) -> str:
-    if epoch["gap"] is None:
+def _evaluated_before(line: Record) -> Record | None:
+    """The last epoch but the last whose gap was measured, before most experts go."""
+    found = [epoch for epoch in line["epochs"][:-1] if epoch["gap"] is not None]
+    return found[-1] if found else None
+
+
+def _gap(epoch: Record | None) -> str:
+    if epoch is None or epoch["gap"] is None:
         return "—"
     return ", ".join(percent(epoch["gap"][name]) for name in ("mixture", "experts", "cell"))

@@ -264,6 +264,14 @@ def test_the_page_tells_rule_numbers_and_verdict_of_every_part(tmp_path):
     assert page(Results(empty)).count("- Verdict: **not measured yet**") == len(PARTS)
 
 
+def test_remarks_are_on_runs_that_are_there(tmp_path):
+    remarks = [part.remark for claim in CLAIMS.values() for part in claim.parts if part.remark]
+    made = page(measured(tmp_path))
+    assert remarks
+    assert all(f"- Remark: {remark}\n" in made for remark in remarks)
+    assert "- Remark: " not in page(Results(tmp_path / "empty"))
+
+
 def test_our_row_has_all_cells_of_the_default_search(tmp_path):
     ours = [0.94, 0.941, 0.942]
     results = measured(tmp_path, accuracy=accuracies(ours, [0.93] * 4, 0.93))
