@@ -192,6 +192,14 @@ def test_hidden_files_nested_folders_and_other_files_are_left_out(tmp_path):
     assert f"2 other files or folders left out (first: '{tmp_path}/rose/nested')" in data.note
 
 
+def test_what_is_no_image_in_the_test_part_is_counted_too(tmp_path):
+    flowers(tmp_path / "train")
+    flowers(tmp_path / "test")
+    (tmp_path / "test" / "rose" / "notes.txt").write_text("no image", encoding="utf8")
+    told = f"1 other file or folder left out (first: '{tmp_path}/test/rose/notes.txt')"
+    assert told in load_data(tmp_path).note
+
+
 def numbered(root, count=12):
     """Images that can be told apart: grey values from 0 up, without gap or repetition."""
     value = 0

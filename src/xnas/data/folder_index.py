@@ -79,10 +79,11 @@ def list_folder(
     notes = [] if val_is_test else [_val_note(part, use_val=use_val) for part in vals]
     train, left_out = _listed([first, *joining], classes)
     require_enough(root, classes, train.labels)
+    test, others = _listed(tests, classes)
+    left_out += others
     if left_out:
         what = "file or folder" if len(left_out) == 1 else "files or folders"
         notes.append(f"{len(left_out)} other {what} left out (first: {str(left_out[0])!r})")
-    test, _ = _listed(tests, classes)
     held = not test.files
     if test.files:
         notes += _lacking_note(tests[0].name, classes, test.labels)
