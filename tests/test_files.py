@@ -47,6 +47,7 @@ def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
     [
         (errno.ENOSPC, ("make room",)),
         (errno.EDQUOT, ("make room",)),
+        (errno.EFBIG, ("raise the limit on the size of files (ulimit -f)",)),
         (errno.ENAMETOOLONG, ("use a shorter name",)),
         (errno.EACCES, ("make it writable",)),
         (errno.EROFS, ("make it writable",)),

@@ -55,6 +55,8 @@ def remedies(error: OSError) -> tuple[str, ...]:
     """What would let a file be written that could not be; nothing where only another place would do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ("make room",)
+    if error.errno == errno.EFBIG:
+        return ("raise the limit on the size of files (ulimit -f)",)
     if error.errno == errno.ENAMETOOLONG:
         return ("use a shorter name",)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

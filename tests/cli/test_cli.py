@@ -53,9 +53,19 @@ def test_bench_theory_prints_a_table(capsys):
         (("repro",), 'Unknown command "repro"'),
         (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
         (("bench", "cooking"), "cooking"),
+        (
+            ("search", "digits", "extra"),
+            "takes the argument 'extra'; leave it out, or see xnas search --h",
+        ),
+        (
+            ("data", "--data-dir", "~/no-such-file", "~/none"),
+            "no dataset or folder called '/home/me/none'",
+        ),
+        (("show", "xnas", "--svg=~/cell.png"), "--svg draws an SVG, got /home/me/cell.png"),
     ],
 )
-def test_errors_are_one_line_and_exit_2(capsys, arguments, words):
+def test_errors_are_one_line_and_exit_2(capsys, monkeypatch, arguments, words):
+    monkeypatch.setenv("HOME", "/home/me")
     status, out, err = run(capsys, *arguments)
     assert status == 2
     assert out == ""

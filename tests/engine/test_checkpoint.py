@@ -105,6 +105,12 @@ def test_a_disk_that_is_full_is_told_and_all_old_checkpoints_stay(three, monkeyp
         Checkpoints(three.folder / "none before").save({"number": 1})
 
 
+def test_a_file_in_the_place_of_the_folder_is_to_be_moved_away(tmp_path):
+    (tmp_path / "checkpoints").touch()
+    with pytest.raises(ConfigError, match=r"checkpoints .*Not a directory.*; move it away, and resume"):
+        Checkpoints(tmp_path / "checkpoints").files()
+
+
 def test_an_old_one_that_cannot_be_removed_stops_nothing(three, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))

@@ -205,7 +205,7 @@ def test_a_card_of_another_network_is_refused_and_nothing_is_written(tmp_path, d
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, digits):
     (tmp_path / "file").touch()
     model = network(digits)
-    with pytest.raises(ConfigError, match=r"cannot write to .*file"):
+    with pytest.raises(FileExistsError, match=r"File exists: .*file"):
         save_model(tmp_path / "file", model, model_card(model, digits, recipe="quick", seed=0))
 
 

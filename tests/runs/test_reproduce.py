@@ -113,6 +113,14 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     assert (tmp_path / "claims.md").exists()
 
 
+@pytest.mark.parametrize("name", ["config.json", "genotype.json", "model.json"])
+def test_a_run_is_not_overwritten(tmp_path, name):
+    (tmp_path / name).write_text("mine", encoding="utf8")
+    with pytest.raises(ConfigError, match=f"holds {name}, which is no part of a reproduction"):
+        reproduce(("attenuation",), ReproduceConfig(out=tmp_path, overwrite=True))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_an_error_on_the_way_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(_):
         raise ConfigError("on purpose")

@@ -177,7 +177,10 @@ def test_a_folder_is_held_by_one_process_at_a_time(finished):
             "experts-lr must be paper, matched",
         ),
         (lambda p: _edit(p, lambda c: c.update(version=9)), "has format version 9, this xnas reads 1"),
-        (lambda p: _edit(p, lambda c: c.update(kind="training")), "holds a training, not a search"),
+        (
+            lambda p: _edit(p, lambda c: c.update(kind="training")),
+            "not a search; give the run folder of",
+        ),
         (lambda p: _edit(p, lambda c: c.update(kind="x" * 10**5)), "holds a x{50}, not a search"),
         (lambda p: _edit(p, lambda c: c.update(processes=["x"] * 10**4)), "number of processes is"),
         (lambda p: _edit(p, lambda c: c.update(processes=-1)), "number of processes is -1"),

@@ -1,5 +1,6 @@
 """A search never sees the test images, and does with the others what it is told."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -212,7 +213,22 @@ def test_a_folder_is_free_again_though_a_worker_has_inherited_its_handle(tmp_pat
         os.close(handle)
 
 
+def test_a_run_that_was_begun_is_not_told_to_choose_another_out(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    folder = RunFolder.create(tmp_path / "run", None)
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(ConfigError, match="make it writable, or choose another folder with --out"):
+        folder.write_text("config.json", "{}")
+    (folder.path / "config.json").write_text("{}", encoding="utf8")
+    way = "Read-only file system; make it writable, or copy the run folder elsewhere and resume it there"
+    for write in (lambda: folder.write_text("config.json", "{}"), lambda: folder.append_metric("x")):
+        with pytest.raises(ConfigError, match=way):
+            write()
+
+
 def test_a_run_of_another_kind_is_named_in_words(tmp_path):
     search(tiny(out=tmp_path / "run", epochs=1), stripes(count=32))
-    with pytest.raises(ConfigError, match="holds a search, not a training"):
+    with pytest.raises(ConfigError, match="a search, not a training; go on with: xnas search --r"):
         RunFolder.open(tmp_path / "run").read_config("train")

@@ -295,7 +295,7 @@ def _without(key):
     [
         (lambda p: (p / "config.json").write_text("[]"), "is damaged: it holds no settings"),
         (lambda p: (p / "config.json").unlink(), "is no run folder: config.json is not there"),
-        (lambda p: _edit(p, lambda c: c.update(kind="search")), "holds a search, not a train"),
+        (lambda p: _edit(p, lambda c: c.update(kind="search")), "go on with: xnas search --resume "),
         (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from xnas import __version__
 from xnas.cli.bench import bench
@@ -27,6 +26,7 @@ from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, XnasError
 from xnas.runs.failures import failure
 from xnas.runs.interrupt import unwound_by_signals
+from xnas.runs.output import OutputClosedError, guarded_streams
 
 app = App(
     name="xnas",
@@ -46,27 +46,28 @@ app.command(reproduce)
 app.command(bench)
 
 
+@guarded_streams()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 for an error that the user can act upon, 130 when interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="replace")  # names that the terminal cannot show are no error
     try:
         if "" in given:  # as a path it would mean the folder at hand
             raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
         with unwound_by_signals():
             app(
-                [word for word in given if word != "--debug"],
+                [_at_home(word) for word in given if word != "--debug"],
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_none",
             )
         sys.stdout.flush()
+    except OutputClosedError:  # as with `| head`, which has had enough
+        sys.exit(0)
     except (CycloptsError, XnasError) as error:
         if debug:
             raise
-        sys.exit(_complain(str(error)))
+        sys.exit(_complain(_told(error)))
     except (MemoryError, RuntimeError) as error:
         told = failure(error)
         if debug or told is None:
@@ -76,9 +77,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if speaks():
             print(f"xnas: {str(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+
+
+def _at_home(word: str) -> str:
+    """An argument with its leading `~`, or that of `--out=~/runs`, as a shell expands the former."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return option + equals + os.path.expanduser(value)  # noqa: PTH111 - it need not be a path
+
+
+def _told(error: CycloptsError | XnasError) -> str:
+    if not isinstance(error, UnusedCliTokensError):
+        return str(error)
+    extra = ", ".join(map(repr, error.unused_tokens or ()))
+    command = " ".join(("xnas", *(error.command_chain or ())))
+    return f"nothing takes the argument {extra}; leave it out, or see {command} --help"
 
 
 def _complain(message: str) -> int:

@@ -235,7 +235,8 @@ def _digest(content: bytes | memoryview) -> str:
 
 
 def _unreadable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(f"cannot read {path} ({_brief(error)}); make it readable, and resume again")
+    remedy = "move it away" if isinstance(error, NotADirectoryError) else "make it readable"
+    return ConfigError(f"cannot read {path} ({_brief(error)}); {remedy}, and resume again")
 
 
 def _brief(error: Exception) -> str:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from xnas.data import ImageFiles, standardize, stream
 from xnas.errors import ConfigError, XnasError
 from xnas.records import ExportedFile, ExportResult, Latency
-from xnas.runs.folder import filled_folder, run_path, told_as
+from xnas.runs.folder import filled_folder, require_part_of, run_path, told_as
 from xnas.runs.image_inputs import ImageReader
 from xnas.runs.model import WEIGHTS_FILE, load_model, save_model
 from xnas.runs.model_card import CARD_FILE, ModelCard, card_to_json, read_card
@@ -128,19 +128,10 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
 
 
 def _require_export(out: Path) -> None:
-    """Raise unless a folder is empty, or holds an earlier export and nothing else.
-
-    Hidden files do not count: nothing of them is replaced.
-    """
-    with told_as(out):
-        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
-    names = [name for name in names if not name.startswith(".")]
-    if not names:
+    """Raise unless a folder is empty, or holds an earlier export and nothing else."""
+    if not require_part_of(out, "an export", EXPORTED.__contains__):
         return
-    others = [name for name in names if name not in EXPORTED]
-    if others:
-        fault = f"{out} holds {others[0]}, which is no part of an export"
-    elif out.resolve().name == "best" and (out.resolve().parent / "config.json").exists():
+    if out.resolve().name == "best" and (out.resolve().parent / "config.json").exists():
         fault = f"{out} holds the best weights of a training"
     else:
         try:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from os import PathLike
@@ -60,6 +60,23 @@ def require_no_link(folder: Path) -> None:
         )
 
 
+def require_part_of(out: Path, what: str, names: Callable[[str], bool]) -> list[str]:
+    """The names in a folder of results; raise if `names` does not take one as a part of `what`.
+
+    Hidden files do not count: nothing of them is replaced.
+    """
+    with told_as(out):
+        found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    found = [name for name in found if not name.startswith(".")]
+    for name in found:
+        if not names(name):
+            raise ConfigError(
+                f"{out} holds {name}, which is no part of {what}; choose another folder with --out "
+                "(--overwrite replaces an earlier one alone)"
+            )
+    return found
+
+
 def run_path(run: object) -> Path:
     """The path of a run that was given; what is no path, or empty, is refused."""
     if not isinstance(run, str | PathLike) or not str(run):
@@ -68,12 +85,12 @@ def run_path(run: object) -> Path:
 
 
 @contextmanager
-def told_as(out: Path) -> Iterator[None]:
-    """Tell failures of the file system in one line, with a remedy that fits."""
+def told_as(out: Path, otherwise: str = "choose another folder with --out") -> Iterator[None]:
+    """Tell failures of the file system in one line, with a remedy that fits, or `otherwise`."""
     try:
         yield
     except OSError as error:
-        remedy = ", or ".join((*remedies(error), "choose another folder with --out"))
+        remedy = ", or ".join((*remedies(error), otherwise))
         raise ConfigError(f"cannot write to {out}: {error.strerror or error}; {remedy}") from error
 
 

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -135,5 +135,6 @@ def _in_an_import(frame: FrameType | None) -> bool:
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
     if os.environ.get("RANK", "0") == "0":  # of several processes the first speaks
-        os.write(2, b"xnas: stopped before anything was begun\n")
+        with suppress(OSError):  # nobody may be there to read it
+            os.write(2, b"xnas: stopped before anything was begun\n")
     os._exit(130)  # an exception could be lost in what is being imported

@@ -20,7 +20,6 @@ from torch import Tensor
 
 from xnas.errors import ConfigError, XnasError
 from xnas.files import open_plain, whole_file
-from xnas.runs.folder import told_as
 from xnas.runs.model_card import CARD_FILE, ModelCard, card_to_json, read_card
 from xnas.space import Network, create_model
 from xnas.words import short
@@ -44,12 +43,11 @@ def save_model(folder: Path, model: Network, card: ModelCard) -> None:
     _require_same_network(weights, card)
     content = save(weights, metadata={"format": "pt"})
     text = json.dumps(card_to_json(card, _digest(content)), indent=1, ensure_ascii=False)
-    with told_as(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with whole_file(folder / WEIGHTS_FILE) as file:
-            file.write(content)
-        with whole_file(folder / CARD_FILE) as file:
-            file.write(f"{text}\n".encode())
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / WEIGHTS_FILE) as file:
+        file.write(content)
+    with whole_file(folder / CARD_FILE) as file:
+        file.write(f"{text}\n".encode())
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> tuple[Network, ModelCard]:

@@ -20,7 +20,9 @@ from xnas.records import Claim, Table
 from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
 from xnas.runs import reproduce_tables, size_tables
 from xnas.runs.bench_theory import essential_bytes, state_bytes
-from xnas.runs.folder import filled_folder, write_json
+from xnas.runs.folder import filled_folder, require_part_of, write_json
+from xnas.runs.output import told_if_mute
+from xnas.runs.run_folder import NAMES
 from xnas.runs.table_claims import depth_claims
 from xnas.space import list_cells
 from xnas.words import counted
@@ -36,7 +38,7 @@ class ReproduceConfig:
     """Folder for figures (SVG and PNG), tables (Markdown and CSV), numbers (JSON) and claims.md; it must
     be empty."""
     overwrite: bool = False
-    """Replace files of the same name in the folder."""
+    """Replace files of the same name in the folder, which must not be that of a run."""
     runs: int = 1000
     """Monte-Carlo runs of the stochastic study."""
     rounds: int = 1000
@@ -163,7 +165,11 @@ def reproduce(
     claims: list[Claim] = []
     figures: list[str] = []
     tables: list[str] = []
-    with filled_folder(config.out, overwrite=config.overwrite) as folder:
+    require_part_of(config.out, "a reproduction", lambda name: name not in NAMES)
+    with (
+        told_if_mute(lambda: f"nothing was written to {config.out}: begin again"),
+        filled_folder(config.out, overwrite=config.overwrite) as folder,
+    ):
         for item in chosen:
             started = time.perf_counter()
             outcome = ITEMS[item](config)

@@ -12,11 +12,12 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from reprlib import repr as brief
+from shlex import quote
 from typing import Any, TypeVar
 
 import torch
@@ -37,7 +38,8 @@ READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.sa
 """What it reads again: a pipe would keep it waiting, a device without an end fill its memory."""
 REMEDY = "restore it from a copy, or begin a run in another folder"
 Record = TypeVar("Record")
-KINDS = {"train": "training"}  # in words, where they are others
+KINDS = {"search": "search", "train": "training"}  # by the command that makes them
+MOVED = "copy the run folder elsewhere and resume it there"
 FREE = {
     "out",
     "device",
@@ -94,7 +96,7 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
-        with told_as(path):
+        with told_as(path, MOVED):
             require_no_link(path)
             if not path.is_dir():
                 raise ConfigError(f"there is no folder {path}; give the folder of a run")
@@ -118,12 +120,12 @@ class RunFolder:
         killed processes left half-written is removed. `new`: nobody may have begun a run in it since
         `create` looked.
         """
-        with told_as(self.path):
+        with self.told():
             handle = os.open(self.path, os.O_RDONLY)
         _held.add(handle)
         try:
             try:
-                with told_as(self.path):
+                with self.told():
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except ConfigError as error:
                 if isinstance(error.__cause__, BlockingIOError):
@@ -131,7 +133,7 @@ class RunFolder:
                         f"another process is running in {self.path}; wait for it"
                     ) from None
                 raise
-            with told_as(self.path):
+            with self.told():
                 if new:
                     _require_new(self.path, self.first)
                 for folder in (self.path, self.checkpoints.folder, self.path / "best"):
@@ -149,6 +151,11 @@ class RunFolder:
         """runs/KIND-DATA-1, or the first number that is free."""
         name = "".join(c if c.isalnum() else "-" for c in Path(data).name) or "data"
         return next(p for n in count(1) if not (p := Path("runs") / f"{kind}-{name}-{n}").exists())
+
+    def told(self) -> AbstractContextManager[None]:
+        """Tell failures of the file system in one line; a run that was begun can go on elsewhere."""
+        begun = os.path.exists(self.path / "config.json")  # noqa: PTH110 - False where it cannot tell
+        return told_as(self.path, MOVED) if begun else told_as(self.path)
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -216,8 +223,11 @@ class RunFolder:
                 f"reads {VERSION}; go on with the version that wrote it"
             )
         if saved.get("kind") != kind:
-            held, wanted = (KINDS.get(name, name) for name in (str(saved.get("kind"))[:50], kind))
-            raise ConfigError(f"{self.path} holds a {held}, not a {wanted}")
+            given, wanted = str(saved.get("kind"))[:50], KINDS[kind]
+            held, way = KINDS.get(given, given), f"give the run folder of a {wanted}"
+            if given in KINDS:
+                way = f"go on with: xnas {given} --resume {quote(str(self.path))}"
+            raise ConfigError(f"{self.path} holds a {held}, not a {wanted}; {way}")
         fingerprint, config = saved.get("data_fingerprint"), saved.get("config")
         placed = isinstance(saved.get("data"), str | None)
         if not placed or not isinstance(fingerprint, str) or not isinstance(config, dict):
@@ -233,12 +243,12 @@ class RunFolder:
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file whole or not at all."""
-        with told_as(self.path), whole_file(self.path / name) as file:
+        with self.told(), whole_file(self.path / name) as file:
             file.write(text.encode())
 
     def append_metric(self, line: str) -> None:
         """Append one whole line."""
-        with told_as(self.path), self.metrics.open("a", encoding="utf8") as file:
+        with self.told(), self.metrics.open("a", encoding="utf8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -329,7 +339,7 @@ class RunFolder:
         last_line = wanted.startswith(found) and wanted[len(found) :].count(b"\n") == 1
         if not last_line and not found.startswith(wanted):  # it comes after the checkpoint
             warn(f"{self.metrics} is not what its checkpoint remembers; it is restored from there")
-        with told_as(self.path), whole_file(self.metrics) as file:
+        with self.told(), whole_file(self.metrics) as file:
             file.write(wanted)
 
     def _read_metrics(self) -> bytes:

@@ -35,10 +35,10 @@ from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, SearchDisplay, Silence
 from xnas.runs.failures import told_with
-from xnas.runs.folder import told_as
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.onlooker import folder_again, new_folder
+from xnas.runs.output import told_if_mute
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.saver import Saver
@@ -153,7 +153,6 @@ def _run(
     display = display if ranks.first else Silence()
     start = search_state(engine) | {"images": images.fingerprint()}
     ranks.require_same(start, "at the start", folder.kept)
-    _begin(prepared, images, display, resumed=resumed)
     records = folder.read_records(SearchEpoch.from_json)
     told: set[str] = set()
     for record in records:
@@ -164,11 +163,13 @@ def _run(
     shown = folder.path if ranks.first else None
     device = engine.train_batch[0].device
     with (
-        told_as(folder.path),
+        told_if_mute(lambda: _how_to_go_on(folder, engine)),
+        folder.told(),
         stop_at_round() as asked,
         Curves(shown) as curves,
         repeatable(device),
     ):
+        _begin(prepared, images, display, resumed=resumed)
         stopped = ranks.agreed(asked)
         while engine.epoch < engine.settings.epochs:
             with told_with(

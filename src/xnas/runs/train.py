@@ -22,12 +22,12 @@ from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.failures import told_with
-from xnas.runs.folder import told_as
 from xnas.runs.interrupt import Interrupted, stop_at_round
 from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.model import load_model, save_model
 from xnas.runs.model_card import model_card
 from xnas.runs.onlooker import folder_again, new_folder
+from xnas.runs.output import told_if_mute
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder, as_json
 from xnas.runs.saver import Saver
@@ -182,15 +182,20 @@ def _make_steps(
     resumed: bool,
 ) -> tuple[list[TrainEpoch], Best | None]:
     training, ranks = prepared.training, prepared.training.ranks
-    for line in introduction(prepared, images, resumed=resumed):
-        display.say(line)
-    for line in prepared.cautions:
-        display.warn(line)
     records = folder.read_records(TrainEpoch.from_json)
     minutes = prepared.config.checkpoint_minutes
     saver = Saver(folder, lambda: train_state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
-    with told_as(folder.path), stop_at_round() as asked, repeatable(training.batch[0].device):
+    with (
+        told_if_mute(lambda: _how_to_go_on(folder, training)),
+        folder.told(),
+        stop_at_round() as asked,
+        repeatable(training.batch[0].device),
+    ):
+        for line in introduction(prepared, images, resumed=resumed):
+            display.say(line)
+        for line in prepared.cautions:
+            display.warn(line)
         stopped = ranks.agreed(asked)
         while training.epoch < training.settings.epochs:
             with told_with(
@@ -332,10 +337,12 @@ def _conclude(
     if best is not None and training.ranks.first:
         last = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
         training.model.load_state_dict(best["model"])
-        save_model(folder.path / "best", training.model, replace(card, figures={}))
+        with folder.told():
+            save_model(folder.path / "best", training.model, replace(card, figures={}))
         training.model.load_state_dict(last)
     if training.ranks.first:
-        save_model(folder.path, training.model, card)
+        with folder.told():
+            save_model(folder.path, training.model, card)
     return TrainResult(
         out=str(folder.path),
         epochs=tuple(records),
