@@ -37,6 +37,7 @@ from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import load_images
 from xnas.space.supernet import Supernet
 
+COMMAND = "python experiments/exactness.py --data-dir DIR"
 SIZES = ((32, 32), (31, 29))
 CLEAR = 6.0  # deviations of the noise beyond which a difference of rewards is clear
 
@@ -219,9 +220,15 @@ def main(words: Sequence[str] | None = None) -> int:
             batch_size=batch_size,
             image_size=12 if arguments.tiny else None,
         )
-        images = load_images(config, "digits" if arguments.tiny else "cifar10")
+        data = "digits" if arguments.tiny else "cifar10"
+        images = load_images(config, data)
         for size in sizes:
-            record = measure(config, images, size, arguments.rounds)
+            about = {
+                "job": f"exactness-{seed}-{size[0]}x{size[1]}",
+                "command": COMMAND,
+                "data": data,
+            }
+            record = about | measure(config, images, size, arguments.rounds)
             print(json.dumps(record), flush=True)
             arguments.out.parent.mkdir(parents=True, exist_ok=True)
             with arguments.out.open("a", encoding="utf8") as file:

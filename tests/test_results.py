@@ -8,6 +8,7 @@ import pytest
 from result_lines import as_data, search, training, write
 
 import compare_cells
+import exactness
 import own_row
 import quick_accuracy
 import search_claims
@@ -46,10 +47,25 @@ def test_the_document_has_every_table():
 @pytest.mark.parametrize("text", LINES)
 def test_a_line_has_a_command_versions_and_no_place_of_a_machine(text):
     line = json.loads(text)
-    assert line["command"].startswith(("xnas train ", "xnas search "))
+    assert line["command"].startswith(("xnas train ", "xnas search ", exactness.COMMAND))
     assert {"job", "device", "torch", "xnas", "seed"} <= line.keys()
     assert line["data"] != "digits", "a rehearsal is no result"
     assert not re.search(r'["\s]/\w', text), "an absolute path"
+
+
+def test_the_table_of_errors_has_what_was_measured():
+    told = (ROOT / "docs" / "performance.md").read_text(encoding="utf8")
+    for text in (ROOT / "results" / "exactness.jsonl").read_text(encoding="utf8").splitlines():
+        line = json.loads(text)
+        exact = ", ".join(f"{error:.0e}".replace("e-0", "e-") for error in line["fused_fp32"].values())
+        rounded = [
+            ", ".join(f"{error:.3f}" for error in line[name].values())
+            for name in ("plain_bf16", "fused_bf16")
+        ]
+        size = f"{line['height']} x {line['width']}"
+        pairs = f"{line['pairs_agreeing']:,} of {line['pairs']:,}"
+        row = [f"{line['seed']}, {size}", str(line["experts"]), exact, *rounded, pairs]
+        assert f"| {' | '.join(row)} |\n" in told
 
 
 def tables(folder, **files):
