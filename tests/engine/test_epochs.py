@@ -20,6 +20,7 @@ from xnas.engine import (
     worries,
 )
 from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
+from xnas.methods import Game
 from xnas.records import EpochCost, SearchEpoch
 from xnas.space import discretize
 from xnas.theory import expected_wipeout
@@ -160,17 +161,25 @@ def test_wipeouts_are_expected_when_the_gap_outgrows_the_reach(gap, relaxation, 
     assert found == pytest.approx(share)
 
 
-def test_the_outlook_is_that_of_steady_gaps():
+@pytest.mark.parametrize(("accounting", "rounds"), [("update", 1), ("sample", 8 * 2)])
+def test_the_outlook_is_that_of_steady_gaps(accounting, rounds):
     search = engine(epochs=10)
     for _ in range(5):
         play_round(search)
-    sums = search.method.state[search.mixtures["normal"]]["cumulative_rewards"]
-    other = search.method.state[search.mixtures["reduction"]]["cumulative_rewards"]
-    for table in (sums, other):  # everybody but expert 0 falls behind by 0.5 a round
-        table.fill_(-2.5)
+    game = Game(
+        updates=50,
+        examples=40,
+        epochs=10,
+        batch_size=8,
+        replications=dict.fromkeys(search.mixtures, 2),
+        accounting=accounting,
+    )
+    for mixture in search.mixtures.values():  # everybody but expert 0 falls behind by 0.5 a round
+        table = search.method.state[mixture]["cumulative_rewards"]
+        table.fill_(-2.5 * rounds)
         table[:, 0] = 0
     search.round_in_epoch = 5
-    found = outlook(search, reward_bound=1.0, relaxation=1.0)
+    found = outlook(search, game)
     assert found.first == found.median == pytest.approx(10 * 2 / 2.5)
     assert "first expected in epoch 8 of 10" in found.line()
     assert "--relaxation 0.25 would bring that to half-time" in found.line()

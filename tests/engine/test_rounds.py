@@ -129,6 +129,12 @@ def test_the_learning_rate_of_the_weights_is_a_cosine_from_0_025_towards_0_001()
     assert rates[-1] > 0.001
 
 
+def test_a_low_learning_rate_of_the_weights_does_not_rise():
+    search = engine(epochs=4, weights_lr=1e-4)
+    for search.epoch in range(4):
+        assert search.learning_rate() == 1e-4
+
+
 def test_rates_are_tensors_that_keep_their_places_from_epoch_to_epoch():
     search = engine(skip_dropout="0.6:0", epochs=4)
     rate, chance = search.rate, search.keep_chance

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from xnas.engine.search import Search
+from xnas.methods import Game
 from xnas.records import SearchEpoch
 from xnas.theory import expected_wipeout
 
@@ -59,26 +60,30 @@ def impossible(epochs: int, relaxation: float, *, wipeout: bool) -> str | None:
     return None
 
 
-def outlook(search: Search, *, reward_bound: float, relaxation: float) -> Outlook | None:
-    """Forecast from the gaps so far: each expert's mean distance to its leader a round.
+def outlook(search: Search, game: Game) -> Outlook | None:
+    """Forecast from the gaps so far: each expert's mean distance to its leader a round of its game.
 
     None if there is nothing to forecast: the first expert has gone, or none can go.
     """
     shares = []
     if not all(bool(search.method.alive(mixture).all()) for mixture in search.mixtures.values()):
         return None
-    for mixture in search.mixtures.values():
+    for kind, mixture in search.mixtures.items():
         if mixture.shape[1] < 2:
             continue
         sums = search.method.cumulative_rewards(mixture)
-        gap = (sums.amax(-1, keepdim=True) - sums) / max(1, search.rounds)
+        rounds = max(1, search.rounds) * (game.rounds(kind) / game.updates)
+        gap = (sums.amax(-1, keepdim=True) - sums) / rounds
         behind = gap.sort(-1).values[:, 1:].flatten()
-        shares.append(expected_wipeout(behind, reward_bound=reward_bound, relaxation=relaxation))
+        shares.append(
+            expected_wipeout(behind, reward_bound=game.reward_bound, relaxation=game.relaxation)
+        )
     if not shares:
         return None
     share = torch.cat(shares)
     epochs = search.settings.epochs
-    return Outlook(epochs * share.min().item(), epochs * share.median().item(), epochs, relaxation)
+    first, median = epochs * share.min().item(), epochs * share.median().item()
+    return Outlook(first, median, epochs, game.relaxation)
 
 
 def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:

@@ -183,10 +183,11 @@ class Search:
         self.keep_chance.fill_(1 - self.skip_dropout())
 
     def learning_rate(self) -> float:
-        """Of the weights in the present epoch: a cosine over all epochs."""
+        """Of the weights in the present epoch: a cosine over all epochs, which never rises."""
         s = self.settings
+        final = min(s.final_learning_rate, s.learning_rate)
         fall = (1 + math.cos(math.pi * self.epoch / s.epochs)) / 2
-        return s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * fall
+        return final + (s.learning_rate - final) * fall
 
     def standing(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
         """Strengths, who is alive and summed rewards of every mixture: what a cell is chosen by."""

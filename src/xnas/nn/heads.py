@@ -33,7 +33,7 @@ class CifarStem(nn.Module):
 class ImagenetStem(nn.Module):
     """Three convolutions of stride 2: 224 pixels become 56 for the older input and 28 for the newer.
 
-    The paper's "224 to 56 (3 reductions)" (Sec. 9.3) is two of them.
+    Departure: the paper's "224 to 56 (3 reductions)" (Sec. 9.3) is two of them; three lead to 28.
     """
 
     halvings = 3

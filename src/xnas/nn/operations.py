@@ -5,6 +5,9 @@ Separable convolutions are applied twice, with the stride in the first; dilated 
 2. In a search batch norms have no scale of their own and stand behind pools too: a learned scale would
 undo the mixture weight, and an unnormalised pool would speak at another volume than a convolution.
 
+Departure: the paper applies depthwise separable convolutions "always twice" (Sec. 9.2); dilated ones are
+applied once here, as its parameter counts need (E21 in docs/errata.md).
+
 Below the operations that a search chooses from stand those that older published cells need. Some compute
 on kernels of their own in a training, once `fuse` says so; weights and results are the same.
 """

@@ -90,9 +90,5 @@ def forecast(prepared: Prepared) -> str | None:
     """When to expect wipeouts, from the rounds played so far; None for methods that have none."""
     if not isinstance(prepared.search.method, ExpertsOptimizer) or not prepared.config.wipeout:
         return None
-    found = outlook(
-        prepared.search,
-        reward_bound=prepared.game.reward_bound,
-        relaxation=prepared.game.relaxation,
-    )
+    found = outlook(prepared.search, prepared.game)
     return found.line() if found else None

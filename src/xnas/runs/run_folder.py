@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
@@ -26,6 +25,7 @@ from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
 from xnas.runs.folder import require_no_link, told_as
+from xnas.runs.made_with import made_with
 from xnas.words import counted
 
 FORMAT, VERSION = "xnas-run", 1
@@ -185,10 +185,7 @@ class RunFolder:
                 "data_fingerprint": fingerprint,
                 "config": asdict(config),
                 "processes": processes,
-                "made_with": {
-                    "torch": torch.__version__,
-                    "python": platform.python_version(),
-                },
+                "made_with": made_with(),
             }
         )
         self.write_text("config.json", text)

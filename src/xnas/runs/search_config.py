@@ -84,7 +84,7 @@ class SearchConfig:
     accounting: Literal["update", "sample"] = "update"
     """A round an update, or a round a sample and cell (the paper's count of feedbacks)."""
     weights_lr: float = 0.025
-    """Learning rate of the weights at the start; it falls to 0.001 along a cosine."""
+    """Learning rate of the weights at the start; it falls to 0.001 along a cosine, and stays if less."""
     skip_dropout: str | None = None
     """Chance of dropping an identity in the weight step, as 0.5 or fading as 0.6:0. By default 0.5 for
     xnas; 0 for darts and with --faithful."""

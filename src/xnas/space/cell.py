@@ -3,6 +3,9 @@
 A cell has two inputs, the outputs of the two cells before it, and a few nodes. Every node adds up the
 predictions of the forecasters on its incoming edges, one from each input and each earlier node; the
 cell's output is the concatenation of its nodes.
+
+Departure: Sec. 9.2 has a 1x1 convolution behind the nodes; they are concatenated alone, as Sec. 4.1 says
+(E9 in docs/errata.md).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ LINES = (POOL, SKIP)  # in the order of their weights
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class Departing:
     """What leaves one state for the nodes after it."""
 
     edges: tuple[int, ...]
@@ -54,7 +54,7 @@ class Departure:
         return Routes(places.to(device), len(self.convolutions), pooled)
 
 
-Plan = tuple[Departure, ...]
+Plan = tuple[Departing, ...]
 
 
 def plan_of(space: SearchSpace, forecasters: Sequence[Forecaster]) -> Plan:
@@ -73,7 +73,7 @@ def plan_of(space: SearchSpace, forecasters: Sequence[Forecaster]) -> Plan:
             tuple((edge, name) for edge in edges for name in names if name in forecasters[edge].experts)
             for names in (CONVOLUTIONS, LINES)
         )
-        plan.append(Departure(edges, convolutions, lines))
+        plan.append(Departing(edges, convolutions, lines))
     return tuple(plan)
 
 

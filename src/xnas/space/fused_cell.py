@@ -32,7 +32,7 @@ from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient
 from xnas.kernels.pools import pool
 from xnas.space.cell import SearchCell
-from xnas.space.fused_tables import Departure, Tables
+from xnas.space.fused_tables import Departing, Tables
 
 
 class FusedCell:
@@ -169,7 +169,7 @@ def _nodes_of(image: Tensor, nodes: int) -> Tensor:
     return image.view(-1, nodes, image.shape[-1] // nodes).transpose(0, 1)
 
 
-def _states(departure: Departure, both: Sequence[Tensor]) -> Tensor:
+def _states(departure: Departing, both: Sequence[Tensor]) -> Tensor:
     """Of the two inputs and all nodes those that depart."""
     inputs, nodes = both
     node = departure.node
@@ -177,7 +177,7 @@ def _states(departure: Departure, both: Sequence[Tensor]) -> Tensor:
 
 
 def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
-    d: Departure,
+    d: Departing,
     states: Tensor,
     active: Tensor,
     packed: Sequence[Tensor],
@@ -263,7 +263,7 @@ class _Back:
         )
 
     def through(
-        self, d: Departure, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
+        self, d: Departing, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
     ) -> None:
         """Put what flows back to the states into `inputs`, or add it to the gradient of their node."""
         twice, size = d.twice, kept.taken.shape[1:]
@@ -292,7 +292,7 @@ class _Back:
 
     def _through_first_half(  # noqa: PLR0917
         self,
-        d: Departure,
+        d: Departing,
         active: Tensor,
         packed: Sequence[Tensor],
         kept: _Kept,
@@ -311,7 +311,7 @@ class _Back:
             self.of_weights[d.pointwise] = pointwise_weight_gradient(kept.first.flatten(1, 3), flow)
 
     def _through_second_half(
-        self, d: Departure, packed: Sequence[Tensor], kept: _Kept, flow: Tensor, out: Tensor
+        self, d: Departing, packed: Sequence[Tensor], kept: _Kept, flow: Tensor, out: Tensor
     ) -> None:
         """From the outputs of separable convolutions to their first products."""
         again = kept.again

@@ -41,7 +41,7 @@ Expert = tuple[int, str]
 
 
 @dataclass(slots=True)
-class Departure:
+class Departing:
     """States, all experts that leave them, and the slots they write to."""
 
     node: int | None
@@ -121,7 +121,7 @@ class Tables:
         """Of the nodes, for inputs of this size."""
         return -(-height // self.stride), -(-width // self.stride)
 
-    def _departure(self, node: int | None) -> Departure:
+    def _departure(self, node: int | None) -> Departing:
         """Give slots to the experts that leave a node, or the inputs, and pack their weights."""
         states = range(INPUTS) if node is None else range(node + INPUTS, node + INPUTS + 1)
         leaving = [(e, name) for e, name in self._alive if self.edges[e][0] in states]
@@ -129,7 +129,7 @@ class Tables:
         convolutions = [x for kind in CONVOLUTIONS for x in leaving if x[1] == kind]
         applied_twice = [x for x in convolutions if CONVOLUTIONS[x[1]][2]]
         twice = len(applied_twice)
-        found = Departure(
+        found = Departing(
             node=node,
             stride=self.stride if node is None else 1,
             completes=0 if node is None else node + 1,
@@ -162,7 +162,7 @@ class Tables:
             found.slots["reduced"] = self._take(skips)
         return found
 
-    def _pools(self, found: Departure, states: range, leaving: Sequence[Expert]) -> None:
+    def _pools(self, found: Departing, states: range, leaving: Sequence[Expert]) -> None:
         """One slot for a state and a pool; batch norms of a family see the same."""
         families = [
             [x for x in leaving if x[1] == pool and self.edges[x[0]][0] == state]

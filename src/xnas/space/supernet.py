@@ -31,6 +31,9 @@ class Supernet(nn.Module):
 
     Reduction cells stand at one and two thirds of the depth; channels double there. The stem has
     channels x min(input channels, 3).
+
+    Departure: the paper doubles channels "after each reduction cell" (Sec. 4.2, 9.3), which its own
+    parameter counts do not fit (E22 in docs/errata.md).
     """
 
     mixture_parameters = ("normal_mixture", "reduction_mixture")
