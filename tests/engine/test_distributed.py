@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from training import metrics
 
 from xnas.engine.checkpoint import Checkpoints
-from xnas.engine.distributed import ALONE, Ranks, _digests, _timeout, several_wanted, speaks
+from xnas.engine.distributed import ALONE, Ranks, _digests, _timeout, join_ranks, several_wanted, speaks
 from xnas.errors import ConfigError, RankError
 from xnas.runs.devices import pick_device
 from xnas.runs.search import resume_search
@@ -207,6 +207,14 @@ def test_a_single_process_is_alone(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     assert several_wanted()
     assert not speaks()
+
+
+def test_a_process_group_without_a_backend_for_the_cpu_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "get_backend_config", lambda: "cuda:nccl")
+    with pytest.raises(ConfigError, match="none for the CPU; begin it with cpu:gloo,cuda:nccl"):
+        join_ranks()
 
 
 def test_each_process_takes_a_gpu_of_its_own(monkeypatch):

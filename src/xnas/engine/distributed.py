@@ -213,7 +213,7 @@ def speaks() -> bool:
 def join_ranks() -> Ranks:
     """Meet the other processes: gloo on the CPU, NCCL for tensors on GPUs. Alone without torchrun.
 
-    A process group that is there already is used as it is.
+    A process group that is there already is used as it is; it needs a backend for the CPU, too.
     """
     if not dist.is_available():
         return ALONE
@@ -223,6 +223,12 @@ def join_ranks() -> Ranks:
         _meet(_timeout())
     if dist.get_world_size() == 1:
         return ALONE
+    backends = dist.get_backend_config()
+    if "cpu:" not in backends:
+        raise ConfigError(
+            f"the process group that is there has the backend {backends}, and none for the CPU; begin it "
+            "with cpu:gloo,cuda:nccl"
+        )
     return Ranks(
         rank=dist.get_rank(),
         size=dist.get_world_size(),
