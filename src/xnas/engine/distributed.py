@@ -226,8 +226,8 @@ def join_ranks() -> Ranks:
     backends = dist.get_backend_config()
     if "cpu:" not in backends:
         raise ConfigError(
-            f"the process group that is there has the backend {backends}, and none for the CPU; begin it "
-            "with cpu:gloo,cuda:nccl"
+            f"the process group that is there has the backend {backends}, and none for the CPU; begin "
+            "it with cpu:gloo,cuda:nccl"
         )
     return Ranks(
         rank=dist.get_rank(),
