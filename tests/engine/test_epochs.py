@@ -22,7 +22,7 @@ from xnas.engine import (
 from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
 from xnas.methods import Game
 from xnas.records import EpochCost, SearchEpoch
-from xnas.space import discretize
+from xnas.space import discretize, explain
 from xnas.theory import expected_wipeout
 
 
@@ -219,6 +219,18 @@ def test_skips_are_counted_in_the_cell_that_a_search_would_give():
     play_round(search)
     record = end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)
     assert record.skip_share["normal"] == pytest.approx(2 / 6)
+
+
+def test_edges_whose_rivals_were_wiped_at_one_gap_lead_by_it_wherever_they_went_since():
+    search = engine(space="nasbench201", cells=1)
+    account = search.method.state[search.mixtures["normal"]]
+    account["wiped_at"][:, 1:] = 1
+    account["gap_when_wiped"][:, 1:] = 20
+    account["cumulative_rewards"][:] = -10
+    account["cumulative_rewards"][:, 0] = torch.tensor([-20, 40, -20, 40, -20, 40])
+    strengths, alive, sums = search.standing()
+    choices = explain(strengths, alive, search.supernet.space, sums)
+    assert [choice.lead for choice in choices] == [20.0] * 6
 
 
 def only_none(search, edge):

@@ -54,7 +54,7 @@ class TestEveryMethod:
             method.step()
         for mixture in mixtures.values():
             assert (method.strengths(mixture).argmax(-1) == 3).all()
-            assert (method.cumulative_rewards(mixture).argmax(-1) == 3).all()
+            assert (method.comparable_sums(mixture).argmax(-1) == 3).all()
             assert method.alive(mixture)[:, 3].all()
 
     def test_goes_on_exactly_where_its_state_was_taken(self, name):
@@ -142,9 +142,19 @@ def test_darts_starts_near_uniform_with_noise_from_its_seed():
 def test_darts_takes_one_round_an_update():
     with pytest.raises(ConfigError, match="not accounting 'sample'"):
         build("darts", accounting="sample")
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_darts_refuses_to_observe_one_mixture_and_leaves_all_as_they_are(rounds):
     mixtures, method = build("darts")
-    with pytest.raises(ConfigError, match="one round an update, got 2"):
-        method.observe(mixtures["normal"], torch.zeros(2, 4, 5))
+    play(mixtures, method, 3)
+    before = copy.deepcopy(mixtures)
+    with pytest.raises(
+        ConfigError, match=f"cannot observe .* got {rounds} .*; set the gradient .* step"
+    ):
+        method.observe(mixtures["normal"], torch.ones(rounds, 4, 5))
+    for kind, mixture in mixtures.items():
+        assert torch.equal(mixture, before[kind])
 
 
 def test_unknown_methods_are_named():

@@ -20,7 +20,8 @@ def uniform(forecasters, experts):
     [
         ({"horizon": -5}, "horizon must be a whole number of rounds, at least 1 .* got -5"),
         ({"horizon": 0}, "horizon must be a whole number of rounds, at least 1 .* got 0"),
-        ({"horizon": 10**30}, "at most 2\\*\\*53, got 1e\\+30"),
+        ({"horizon": 10**30}, r"at most 2\*\*31 - 1, got 1e\+30"),
+        ({"horizon": 2**31}, r"at most 2\*\*31 - 1, got 2.14748e\+09"),
         ({"horizon": 2.5}, "horizon must be a whole number .* got 2.5"),
         ({"horizon": math.nan}, "horizon must be a whole number .* got nan"),
         ({"horizon": "10"}, "horizon must be a number, got '10'"),

@@ -227,6 +227,16 @@ def test_strengths_keep_the_gap_that_a_wiped_expert_had():
     assert mixture.tolist() == [[1.0, 0.0]]
 
 
+def test_sums_are_compared_at_the_gap_that_a_wiped_expert_had():
+    mixture = uniform_mixture(2, 2)
+    optimizer = ExpertsOptimizer([mixture], horizon=105, lr=1.0, relaxation=0.1)
+    play(optimizer, mixture, torch.tensor([[[1.0, -1.0]] * 2] * 10))  # wiped at a gap of 20
+    play(optimizer, mixture, torch.tensor([[[-1.0, 0.0], [1.0, 0.0]]] * 30))
+    assert optimizer.cumulative_rewards(mixture).tolist() == [[-20.0, -10.0], [40.0, -10.0]]
+    assert optimizer.comparable_sums(mixture).tolist() == [[-20.0, -40.0], [40.0, 20.0]]
+    assert torch.equal(*optimizer.strengths(mixture).unbind())
+
+
 def test_a_single_expert_is_frozen():
     mixture = uniform_mixture(3, 1)
     optimizer = ExpertsOptimizer([mixture], horizon=5)

@@ -115,6 +115,39 @@ def test_copies_go_on_alone(clone):
     assert_same_state(optimizer, other)
 
 
+def test_a_copy_goes_on_with_its_mixtures_when_a_group_is_added():
+    mixtures, optimizer = build()
+    run(mixtures, optimizer, 10, seed=6)
+    others, other = copy.deepcopy((mixtures, optimizer))
+    for list_of, owner in ((mixtures, optimizer), (others, other)):
+        list_of.append(uniform_mixture(2, 3))
+        owner.add_param_group({"params": list_of[-1:]})
+        run(list_of, owner, 5, seed=7)
+    assert other.ledger(others[0]).rounds == 15
+    assert_same_state(optimizer, other)
+
+
+def test_a_copy_takes_a_number_that_is_assigned_before_its_first_step():
+    mixtures, optimizer = build()
+    run(mixtures, optimizer, 10, seed=6)
+    others, other = copy.deepcopy((mixtures, optimizer))
+    for list_of, owner in ((mixtures, optimizer), (others, other)):
+        owner.param_groups[0]["lr"] = 0.1
+        run(list_of, owner, 5, seed=7)
+    assert_same_state(optimizer, other)
+
+
+def test_a_copy_with_a_bad_number_refuses_every_step_until_it_is_mended():
+    mixtures, optimizer = copy.deepcopy(build())
+    optimizer.param_groups[1]["lr"] = -1.0
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="lr must be positive and finite"):
+            run(mixtures, optimizer, 1, seed=8)
+    optimizer.param_groups[1]["lr"] = 0.1
+    run(mixtures, optimizer, 1, seed=8)
+    assert [optimizer.ledger(mixture).rounds for mixture in mixtures] == [1, 1, 1]
+
+
 def test_load_hooks_see_and_may_change_the_state():
     mixtures, optimizer = build()
     run(mixtures, optimizer, 3, seed=8)

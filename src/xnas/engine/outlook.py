@@ -71,7 +71,7 @@ def outlook(search: Search, game: Game) -> Outlook | None:
     for kind, mixture in search.mixtures.items():
         if mixture.shape[1] < 2:
             continue
-        sums = search.method.cumulative_rewards(mixture)
+        sums = search.method.comparable_sums(mixture)
         rounds = max(1, search.rounds) * (game.rounds(kind) / game.updates)
         gap = (sums.amax(-1, keepdim=True) - sums) / rounds
         behind = gap.sort(-1).values[:, 1:].flatten()

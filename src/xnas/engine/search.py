@@ -190,12 +190,12 @@ class Search:
         return final + (s.learning_rate - final) * fall
 
     def standing(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
-        """Strengths, who is alive and summed rewards of every mixture: what a cell is chosen by."""
+        """Strengths, who is alive and comparable sums of every mixture: what a cell is chosen by."""
         method = self.method
         return (
             {kind: method.strengths(m) for kind, m in self.mixtures.items()},
             {kind: method.alive(m) for kind, m in self.mixtures.items()},
-            {kind: method.cumulative_rewards(m) for kind, m in self.mixtures.items()},
+            {kind: method.comparable_sums(m) for kind, m in self.mixtures.items()},
         )
 
     def skip_dropout(self) -> float:

@@ -61,11 +61,11 @@ class Darts:
         self._write_mixtures()
 
     def observe(self, mixture: Tensor, rewards: Tensor) -> None:
-        """Play one round; several that share a mixture have no meaning for gradient descent."""
-        if len(rewards) != 1:
-            raise ConfigError(f"darts takes one round an update, got {len(rewards)}")
-        mixture.grad = -rewards[0]
-        self.step()
+        """Refuse: Adam steps all logits at once, and rounds that share a mixture mean nothing to it."""
+        raise ConfigError(
+            f"the method darts cannot observe one mixture alone, got {len(rewards)} round(s) for one of "
+            f"shape {tuple(mixture.shape)}; set the gradient of every mixture and call step()"
+        )
 
     def alive(self, mixture: Tensor) -> Tensor:
         """Everybody, always."""
@@ -75,7 +75,7 @@ class Darts:
         """The mixture itself."""
         return mixture.detach().double()
 
-    def cumulative_rewards(self, mixture: Tensor) -> Tensor:
+    def comparable_sums(self, mixture: Tensor) -> Tensor:
         """The logits, which rank experts as sums of rewards do."""
         index = next(i for i, m in enumerate(self.mixtures) if m is mixture)
         return self.logits[index].detach().double()

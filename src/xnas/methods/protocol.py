@@ -33,8 +33,11 @@ class Method(Protocol):
     def strengths(self, mixture: Tensor) -> Tensor:
         """Mixture over all experts, by which edges are ranked at the end."""
 
-    def cumulative_rewards(self, mixture: Tensor) -> Tensor:
-        """What breaks ties between strengths: each expert's sum of rewards, or its logit."""
+    def comparable_sums(self, mixture: Tensor) -> Tensor:
+        """What breaks ties between strengths: each expert's sum of rewards, or its logit.
+
+        A wiped expert's is as far behind the leader as its strength says.
+        """
 
     def check(self) -> None:
         """Raise what a captured step could not."""

@@ -42,7 +42,7 @@ from xnas.optim.requirements import (
     require_settings,
 )
 from xnas.records import Ledger
-from xnas.theory import mixture_of, strengths_of
+from xnas.theory import comparable_sums, mixture_of, strengths_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,13 @@ class ExpertsOptimizer(Optimizer):
         """Each expert's sum of clipped rewards (forecasters, experts), frozen when it was wiped."""
         return self._accounts_of(mixture)["cumulative_rewards"].clone()
 
+    def comparable_sums(self, mixture: Tensor) -> Tensor:
+        """Sums (forecasters, experts) with wiped experts at the gap that `strengths` gives them."""
+        accounts = self._accounts_of(mixture)
+        return comparable_sums(
+            accounts["cumulative_rewards"], accounts["gap_when_wiped"], living(accounts)
+        )
+
     def ledger(self, mixture: Tensor) -> Ledger:
         """The accounts of one mixture so far. Reads the device."""
         stack = self._stack_of(mixture)
@@ -186,18 +193,15 @@ class ExpertsOptimizer(Optimizer):
 
     def add_param_group(self, param_group: Group) -> None:
         """Add mixtures, with settings of their own; on an error nothing is added."""
+        stacks = self._stacks()
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
+        first, last = self.param_groups[0], self.param_groups[-1]
         try:
-            require_mixtures(group["params"], first=self.param_groups[0]["params"])
-            settings = require_settings(group)
+            require_mixtures(last["params"], first=first["params"])
+            stacks += self._build(len(self.param_groups) - 1)
         except ConfigError:
             self.param_groups.pop()
             raise
-        for name, value in settings.items():
-            dtype = torch.int64 if isinstance(value, int) else torch.float64
-            group[name] = torch.tensor(value, dtype=dtype, device=group["params"][0].device)
-        self._build(len(self.param_groups) - 1)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load accounts and settings bit for bit, into the tensors that a captured graph reads.
@@ -305,18 +309,26 @@ class ExpertsOptimizer(Optimizer):
 
     def _stacks(self) -> list[_Stack]:
         if not self._built:
-            for group in range(len(self.param_groups)):
-                self._build(group)
+            groups = range(len(self.param_groups))
+            self._built = list(chain.from_iterable(self._build(group) for group in groups))
         return self._built
 
-    def _build(self, group: int) -> None:
-        """Stack the accounts of a group's mixtures; `self.state` holds views of the stacks."""
+    def _build(self, number: int) -> list[_Stack]:
+        """Stack the accounts of a group's mixtures; `self.state` holds views of the stacks.
+
+        The group's settings become tensors on the device of its mixtures.
+        """
+        group = self.param_groups[number]
+        device = group["params"][0].device
+        for name, value in require_settings(group).items():
+            dtype = torch.int64 if isinstance(value, int) else torch.float64
+            group[name] = torch.tensor(value, dtype=dtype, device=device)
+        settings = {name: group[name] for name in SETTINGS}
         alike: dict[tuple[torch.Size, torch.dtype], list[Tensor]] = {}
-        for p in self.param_groups[group]["params"]:
+        for p in group["params"]:
             alike.setdefault((p.shape, p.dtype), []).append(p)
-        settings = {name: self.param_groups[group][name] for name in SETTINGS}
+        stacks = []
         for (shape, _), params in alike.items():
-            device = params[0].device
             accounts = open_accounts(len(params), shape[0], shape[1], device)
             for index, p in enumerate(params):
                 views = {name: value[index] for name, value in accounts.items()}
@@ -324,7 +336,8 @@ class ExpertsOptimizer(Optimizer):
                     views[name].copy_(value)
                 self.state[p] = views
             edges = torch.tensor(HISTOGRAM_EDGES, dtype=torch.float64, device=device)
-            self._built.append(_Stack(group, tuple(params), accounts, settings, edges))
+            stacks.append(_Stack(number, tuple(params), accounts, settings, edges))
+        return stacks
 
     def _stacks_with_gradients(self) -> Iterator[_Stack]:
         for stack in self._stacks():

@@ -20,7 +20,7 @@ from xnas.theory.mixture import simplex_tolerance
 
 Group = dict[str, Any]
 
-MOST_ROUNDS = 2**53  # whole numbers that float64 holds
+MOST_ROUNDS = 2**31 - 1  # `wiped_at` is int32
 
 WITHOUT_FLOAT64 = frozenset({"mps"})
 """Kinds of device without float64, which the sums need: exact ties decide wipeouts."""
@@ -70,7 +70,8 @@ def require_settings(group: Group) -> dict[str, int | float]:
     relaxation = _number("relaxation", group)
     if not (math.isfinite(horizon) and 1 <= horizon <= MOST_ROUNDS and horizon == int(horizon)):
         raise ConfigError(
-            f"horizon must be a whole number of rounds, at least 1 and at most 2**53, got {horizon:g}"
+            "horizon must be a whole number of rounds, at least 1 and at most 2**31 - 1, got "
+            f"{horizon:g}"
         )
     if not (math.isfinite(bound) and bound > 0):
         raise ConfigError(f"reward_bound must be positive and finite, got {bound}")

@@ -8,8 +8,8 @@ Departure: strengths are given over all experts, with wiped ones at the gap to t
 over the living would be 1 everywhere and rank nothing. Operations are chosen among the living.
 
 The paper does not say what becomes of ties. Here strengths are compared exactly, in float64. Between
-operations the earlier one wins; between edges the one whose operation leads by more in summed rewards,
-then the one from the lower source.
+operations the earlier one wins; between edges the one whose operation leads by more in summed rewards
+(`ExpertsOptimizer.comparable_sums`, wiped ones at the same gap), then the one from the lower source.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def discretize(
 ) -> Genotype:
     """The cells that a search found; `explain`, with the same arguments, says why.
 
-    `strengths` rank experts and edges, `alive` is a boolean mask, `cumulative_rewards` break ties. The
+    `strengths` rank experts and edges, `alive` is a boolean mask, `cumulative_rewards` break ties:
+    give `ExpertsOptimizer.comparable_sums`, because sums that froze when experts were wiped mislead. The
     edges of a node come in the order of their sources. `space` must be registered in `SPACES`.
     """
     space = SPACES[space] if isinstance(space, str) else space

@@ -6,7 +6,13 @@ Read in this order beside the paper: `mixture` (eq. 1), `updates` (Algorithm 1, 
 
 from xnas.theory.entropy import normalized_entropy
 from xnas.theory.horizon import effective_horizon, optimal_learning_rate
-from xnas.theory.mixture import mixture_of, predict, require_simplex, strengths_of
+from xnas.theory.mixture import (
+    comparable_sums,
+    mixture_of,
+    predict,
+    require_simplex,
+    strengths_of,
+)
 from xnas.theory.regret import (
     linearized_regret,
     log_wipeout_factor,
@@ -21,6 +27,7 @@ from xnas.theory.wipeout import expected_wipeout, surviving_experts
 __all__ = [
     "Replay",
     "clip_rewards",
+    "comparable_sums",
     "effective_horizon",
     "eg_update",
     "expected_wipeout",

@@ -28,6 +28,18 @@ def mixture_of(cumulative_rewards: Tensor, alive: Tensor, *, learning_rate: floa
     return log_weights.masked_fill(~alive, -torch.inf).softmax(-1)
 
 
+def comparable_sums(cumulative_rewards: Tensor, gap_when_wiped: Tensor, alive: Tensor) -> Tensor:
+    """Sums of all experts, living and wiped, that can be held against each other, in float64.
+
+    A wiped expert stays as far behind the leader as it was when it was wiped (`gap_when_wiped`, read
+    where `alive` is False). Its frozen sum would not do: rewards that all experts share move the
+    leader alone, and a leader that loses ground could fall below a frozen sum.
+    """
+    sums = cumulative_rewards.double()
+    leader = sums.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)
+    return torch.where(alive, sums, leader - gap_when_wiped)
+
+
 def strengths_of(
     cumulative_rewards: Tensor,
     gap_when_wiped: Tensor,
@@ -35,19 +47,12 @@ def strengths_of(
     *,
     learning_rate: float | Tensor,
 ) -> Tensor:
-    """Mixture over all experts, living and wiped: what discretisation ranks edges by.
-
-    A wiped expert stays as far behind the leader as it was when it was wiped (`gap_when_wiped`, read
-    where `alive` is False). Its frozen sum would not do: rewards that all experts share move the
-    leader alone, and a leader that loses ground could fall below a frozen sum.
+    """Mixture over all experts, by their `comparable_sums`: what discretisation ranks edges by.
 
     Departure: the paper ranks edges by max u over the living experts, which is 1 on every edge once
     each has one expert left (t = T). Both agree while nothing was wiped.
     """
-    sums = cumulative_rewards.double()
-    leader = sums.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)
-    shadow = torch.where(alive, sums, leader - gap_when_wiped)
-    return (learning_rate * shadow).softmax(-1)
+    return (learning_rate * comparable_sums(cumulative_rewards, gap_when_wiped, alive)).softmax(-1)
 
 
 def predict(mixture: Tensor, advice: Tensor) -> Tensor:
