@@ -97,7 +97,7 @@ def rewards(results: Results) -> str:
         first, last = line["epochs"][0], line["epochs"][-1]
         stages = {"all": (first["rewards"]["normal"], last["rewards"]["normal"])}
         by_stage = [epoch["rewards_by_stage"].get("normal", {}) for epoch in (first, last)]
-        stages |= {str(int(s) + 1): (by_stage[0][s], by_stage[1][s]) for s in by_stage[0]}
+        stages |= {str(int(s) + 1): (by_stage[0][s], by_stage[1].get(s, {})) for s in by_stage[0]}
         for stage, (before, after) in stages.items():
             told = (f"{before[op]:+.4f}, {after[op]:+.4f}" if op in after else "—" for op in operations)
             rows.append([f"{line['variant']}, seed {line['seed']}", stage, *told])

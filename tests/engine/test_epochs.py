@@ -32,7 +32,9 @@ def wipe_out(search, kind, forecaster, experts):
     for expert in experts:
         state["wiped_at"][forecaster, expert] = 1
     with torch.no_grad():
-        search.mixtures[kind][forecaster, experts] = 0
+        mixture = search.mixtures[kind][forecaster]
+        mixture[experts] = 0
+        mixture /= mixture.sum()
 
 
 def close(search):
@@ -93,14 +95,47 @@ def test_an_epoch_is_recorded_with_what_it_added_up():
     assert SearchEpoch.from_json(json.loads(json.dumps(asdict(record)))) == record
 
 
-def test_learning_stops_when_every_forecaster_has_one_expert_left():
+def test_mean_rewards_are_over_the_forecasters_in_which_an_operation_lives():
     search = engine(epochs=4)
     play_round(search)
+    total = search.tally.rewards["reduction"].zero_()
+    total[0, :, 3] = torch.arange(1.0, 15)  # 8 on average without that of the first forecaster
+    total[1] = 2 * total[0]
+    search.tally.rounds.fill_(2)
+    wipe_out(search, "reduction", 0, [3])
+    for forecaster in range(14):
+        wipe_out(search, "reduction", forecaster, [6])
+    record = close(search)
+    assert record.rewards["reduction"]["sep_conv_3x3"] == pytest.approx((8 + 16) / 2)
+    stages = record.rewards_by_stage["reduction"]
+    assert [stages[s]["sep_conv_3x3"] for s in ("0", "1")] == pytest.approx([8 / 2, 16 / 2])
+    for means in (record.rewards["reduction"], *stages.values()):
+        assert set(means) == set(search.supernet.space.operations) - {"dil_conv_5x5"}
+
+
+def settle(search):
+    """Leave one expert to every forecaster."""
     for kind in search.mixtures:
         for forecaster in range(14):
             wipe_out(search, kind, forecaster, [0, 1, 2, 4, 5, 6])
-            with torch.no_grad():
-                search.mixtures[kind][forecaster, 3] = 1
+
+
+def test_an_epoch_that_reveals_no_rewards_reports_none():
+    search = engine(epochs=4)
+    play_round(search)
+    settle(search)
+    assert close(search).rewards["normal"].keys() == {"sep_conv_3x3"}
+    search.begin_epoch()
+    play_round(search)
+    record = close(search)
+    assert (record.rewards, record.rewards_by_stage) == ({"normal": {}, "reduction": {}}, {})
+    assert SearchEpoch.from_json(json.loads(json.dumps(asdict(record)))) == record
+
+
+def test_learning_stops_when_every_forecaster_has_one_expert_left():
+    search = engine(epochs=4)
+    play_round(search)
+    settle(search)
     close(search)
     assert not search.learning
     assert search.settled_at == 5
@@ -143,11 +178,7 @@ def test_the_gap_measures_mixture_experts_and_cell_and_touches_nothing():
 
 def test_a_supernet_decided_already_has_no_gap_between_mixture_and_experts():
     search = engine(epochs=4)
-    for kind in search.mixtures:
-        for forecaster in range(14):
-            wipe_out(search, kind, forecaster, [0, 1, 2, 4, 5, 6])
-            with torch.no_grad():
-                search.mixtures[kind][forecaster, 3] = 1
+    settle(search)
     gap = discretization_gap(search)
     assert gap.mixture == gap.experts
 

@@ -156,6 +156,16 @@ def test_a_rate_set_from_outside_reaches_the_weight_step():
     assert all(torch.equal(p, w) for p, w in zip(search.weights, before, strict=True))
 
 
+def test_the_weights_gradient_is_clipped_by_its_norm_before_the_step():
+    search = own_search(gradient_clip=0.01, weight_decay=0.0)
+    search.begin_epoch()
+    fill(search)
+    before = values(search.weights)
+    descend_train_loss(search)
+    steps = [p.detach() - w for p, w in zip(search.weights, before, strict=True)]
+    assert nn.utils.get_total_norm(steps).item() == pytest.approx(0.025 * 0.01, rel=0.01)
+
+
 def test_a_checkpoint_with_the_rate_as_a_number_still_loads():
     search, again = engine(), engine()
     play_round(search)

@@ -149,6 +149,18 @@ def test_the_average_follows_the_weights_and_can_be_swapped_in():
     same(weights(training), last)
 
 
+def test_the_model_has_its_average_for_a_while_and_then_the_very_weights_again():
+    training = made(settings={"average": 0.5})
+    training.begin_epoch()
+    train_step(training)
+    live, mean = weights(training), copy.deepcopy(training.average.state_dict())
+    assert not torch.equal(live["classifier.weight"], mean["classifier.weight"])
+    with training.averaged():
+        same({name: training.model.state_dict()[name] for name in mean}, mean)
+    same(weights(training), live)
+    same(training.average.state_dict(), mean)
+
+
 @pytest.mark.parametrize("at", [(1, 0), (1, 2), (2, 3)])
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):

@@ -1,5 +1,6 @@
 """A whole training: what it writes, that it can be stopped and go on, when it sees test images."""
 
+import copy
 import json
 import math
 import shutil
@@ -130,6 +131,27 @@ def test_best_are_the_weights_that_did_best_on_the_images_held_back(tmp_path):
         data.images[held], data.labels[held], Preparation(mean=card.mean, std=card.std)
     )
     assert evaluate(model, batches, data.classes).top1 == max(answers)
+
+
+def test_best_is_the_average_of_its_epoch_and_so_is_what_was_validated(tmp_path, monkeypatch, finished):
+    averages, validated, scores = {}, [], iter([0.2, 0.9, 0.3, 0.5])
+
+    class Watching(Silence):
+        def after_step(self, training):
+            averages[training.epoch] = copy.deepcopy(training.average.state_dict())
+
+    def score(model, *_):
+        validated.append(copy.deepcopy(model.state_dict()))
+        return replace(finished[1].test, top1=next(scores))
+
+    monkeypatch.setattr("xnas.runs.train.evaluate", score)
+    out = tmp_path / "run"
+    train(tiny(out=out, validation=0.2, average=0.8), pictures(), display=Watching())
+    for epoch, mean in averages.items():
+        same(mean, {name: validated[epoch][name] for name in mean})
+    best = load_file(out / "best" / "model.safetensors")
+    same(averages[1], {name: best[name] for name in averages[1]})
+    assert not torch.equal(checkpoint(out)["model"]["classifier.weight"], best["classifier.weight"])
 
 
 def test_of_equally_good_epochs_the_first_is_best_and_the_last_weights_are_kept_too(

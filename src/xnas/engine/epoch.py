@@ -125,8 +125,13 @@ def _skip_share(search: Search, strongest: Sequence[int]) -> float:
 def _rewards(
     search: Search,
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[str, float]]]]:
-    """Mean reward a round, by operation, over all cells together and by stage of the network."""
-    rounds = max(1, int(search.tally.rounds))
+    """Mean reward a round, by operation, over all cells together and by stage of the network.
+
+    A search that has settled reveals none: there is nothing to report then.
+    """
+    rounds = int(search.tally.rounds)
+    if rounds == 0:
+        return {kind: {} for kind in search.mixtures}, {}
     names = operation_names(search)
     whole: dict[str, dict[str, float]] = {}
     staged: dict[str, dict[str, dict[str, float]]] = {}

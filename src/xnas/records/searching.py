@@ -95,9 +95,9 @@ class SearchEpoch:
     weights_alive: int
     """Trainable numbers in the network, mixtures aside."""
     rewards: dict[str, dict[str, float]]
-    """Mean reward a round, by kind and operation, over living experts."""
+    """Mean reward a round, by kind and operation, over living experts; none after a search settled."""
     rewards_by_stage: dict[str, dict[str, dict[str, float]]]
-    """The same, by kind, stage of the network and operation; empty if cells share no mixtures."""
+    """The same, by kind, stage of the network and operation; empty, too, if cells share no mixtures."""
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
