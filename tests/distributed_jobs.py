@@ -67,7 +67,7 @@ def play(ranks, **settings):
         records.append(end_epoch(search, seconds=1.0, memory_bytes=1, gap=None))
     return {
         "mixtures": {kind: m.detach().clone() for kind, m in search.mixtures.items()},
-        "sums": {kind: search.method.cumulative_rewards(m) for kind, m in search.mixtures.items()},
+        "sums": {kind: search.method.comparable_sums(m) for kind, m in search.mixtures.items()},
         "weights": {n: t.clone() for n, t in search.supernet.state_dict().items() if "track" not in n},
         "deleted": search.deleted,
         "losses": [(r.train_loss, r.train_accuracy, r.valid_loss, r.valid_accuracy) for r in records],

@@ -76,7 +76,7 @@ def play(found, epochs, *, capture, doomed=()):
 def alike(captured, eager, mixtures=MIXTURES, sums=SUMS):
     for kind, mixture in eager.mixtures.items():
         torch.testing.assert_close(captured.mixtures[kind], mixture, **mixtures)
-        earned = [s.method.cumulative_rewards(s.mixtures[kind]) for s in (captured, eager)]
+        earned = [s.method.comparable_sums(s.mixtures[kind]) for s in (captured, eager)]
         torch.testing.assert_close(*earned, **sums)
 
 
