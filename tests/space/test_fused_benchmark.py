@@ -208,7 +208,7 @@ def test_the_architecture_step_computes_no_weight_gradient(monkeypatch):
         masks.append(output_mask)
         return original(*arguments, output_mask=output_mask, **options)
 
-    monkeypatch.setattr("xnas.space.benchmark_passes.aten.convolution_backward", watched)
+    monkeypatch.setattr("xnas.kernels.square_weights.aten.convolution_backward", watched)
     images, labels = batch_of(fused)
     cross_entropy(fused(images, fused.spread()), labels).backward(
         inputs=[*split_parameters(fused)[0], *fused.packed]

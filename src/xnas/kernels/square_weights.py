@@ -72,11 +72,17 @@ def square_weight_gradient(x: Tensor, flow: Tensor) -> Tensor:
 def plain_square_weight_gradient(x: Tensor, flow: Tensor) -> Tensor:
     """The twin of `square_weight_gradient`."""
     x, flow = x.permute(0, 3, 1, 2), flow.permute(0, 3, 1, 2)
-    out: Tensor
-    _, out, _ = aten.convolution_backward(
+    kernel = x.new_empty(flow.shape[1], x.shape[1], 3, 3)  # only its shape matters
+    _, out, _ = square_gradients(flow, x, kernel, [False, True, False])
+    return out.permute(0, 2, 3, 1)
+
+
+def square_gradients(flow: Tensor, x: Tensor, kernel: Tensor, wanted: list[bool]) -> tuple[Tensor, ...]:
+    """PyTorch's gradients of a 3x3 convolution: of its input, its kernel and a bias, where wanted."""
+    found: tuple[Tensor, ...] = aten.convolution_backward(
         flow,
         x,
-        x.new_empty(flow.shape[1], x.shape[1], 3, 3),  # only its shape matters
+        kernel,
         None,
         stride=[1, 1],
         padding=[1, 1],
@@ -84,9 +90,9 @@ def plain_square_weight_gradient(x: Tensor, flow: Tensor) -> Tensor:
         transposed=False,
         output_padding=[0, 0],
         groups=1,
-        output_mask=[False, True, False],
+        output_mask=wanted,
     )
-    return out.permute(0, 2, 3, 1)
+    return found
 
 
 @kernel(numbers=["runs", "share", "slots"])

@@ -24,12 +24,10 @@ from xnas.kernels.departures import Advice, Routes, depart, gather_slots
 from xnas.kernels.moments import EPSILON, Moments
 from xnas.kernels.returns import raw_gradient, state_gradient
 from xnas.kernels.rewards import departure_products
-from xnas.kernels.square_weights import square_weight_gradient
+from xnas.kernels.square_weights import square_gradients, square_weight_gradient
 
 POINTWISE, SQUARE = "nor_conv_1x1", "nor_conv_3x3"
 SAVED = 5  # tensors a state
-
-aten = torch.ops.aten
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +196,8 @@ def _kernel_gradient(flow: Tensor, rectified: Tensor) -> Tensor:
 
 def _back_convolved(flow: Tensor, rectified: Tensor, kernel: Tensor) -> Tensor:
     """From the gradient of a convolution's outputs that of its input."""
-    back: Tensor
-    back, _, _ = aten.convolution_backward(
-        _first(flow.view(*_last(rectified).shape[:3], -1)),
-        rectified,
-        kernel,
-        None,
-        stride=[1, 1],
-        padding=[1, 1],
-        dilation=[1, 1],
-        transposed=False,
-        output_padding=[0, 0],
-        groups=1,
-        output_mask=[True, False, False],
-    )
+    flow = _first(flow.view(*_last(rectified).shape[:3], -1))
+    back, _, _ = square_gradients(flow, rectified, kernel, [True, False, False])
     return back.contiguous(memory_format=torch.channels_last)
 
 
