@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import conv2d
 
+from xnas.kernels.beside import Beside
 from xnas.kernels.departures import Advice, Routes, depart, gather_slots
 from xnas.kernels.moments import EPSILON, Moments
 from xnas.kernels.returns import raw_gradient, state_gradient
@@ -102,7 +103,7 @@ class CellPass(torch.autograd.Function):
         if needed[3]:
             given[3] = earned = torch.empty_like(weights)
             rewards = list(earned.split_with_sizes(sizes))
-        towards = torch.empty_like(sums)  # the gradients of the nodes
+        towards, beside = torch.empty_like(sums), Beside(x.device)  # towards: gradients of the nodes
         towards[-1].copy_(_last(gradient))
         with torch.autocast(x.device.type, enabled=False):
             for number, row in reversed(list(enumerate(weights.split_with_sizes(sizes)))):
@@ -124,7 +125,8 @@ class CellPass(torch.autograd.Function):
                     flow = torch.empty_like(raw)
                     raw_gradient(received, advice, route, row, products, held=setting.training, out=flow)
                     if needed[4 + number]:
-                        given[4 + number] = _kernel_gradient(flow, rectified)
+                        with beside.branch(flow):
+                            given[4 + number] = _kernel_gradient(flow, rectified)
                     if wanted:
                         back = _back_convolved(flow, rectified, kernel)
                         convolved = _last(back), _last(rectified)
@@ -132,6 +134,7 @@ class CellPass(torch.autograd.Function):
                     out = towards[number - 1] if number else torch.empty_like(states[0])
                     state_gradient(received, convolved, route, row, out=out)
                     given[1] = None if number else _first(out)
+        beside.join()
         return tuple(given)
 
 

@@ -6,8 +6,9 @@ state, as their batch norms learn nothing; batch norm and the weighted sum of a 
 `advice`, where every expert's output waits, and the rewards fall out of the sums that batch norm's
 gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
 read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
-weights' gradients. Who is alive is a matter of index tables: a deletion makes new tables and compiles
-nothing.
+weights' gradients. Pools, and on the way back the gradients of weights, are computed beside the rest,
+which does not wait for them. Who is alive is a matter of index tables: a deletion makes new tables and
+compiles nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from xnas.kernels.beside import Beside
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.mixing import Copies, mix
@@ -110,10 +112,10 @@ class _Nodes(torch.autograd.Function):
             ctx.halves = tables.reductions.forward(
                 active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
             )
-        kept = []
+        kept, beside = [], Beside(previous.device)
         for departure in tables.departures:
             states = _states(departure, [x, advice]), _states(departure, active)
-            kept.append(_depart(departure, *states, packed, advice, moments, learning=learning))
+            kept.append(_depart(departure, *states, packed, advice, moments, beside, learning=learning))
             node = departure.completes
             mix(
                 pixels,
@@ -143,10 +145,12 @@ class _Nodes(torch.autograd.Function):
             weights,
             weights.new_empty(len(weights), 2, advice.shape[-1]),
             {} if any(ctx.needs_input_grad[4:]) else None,
+            Beside(advice.device),
         )
         for departure, kept in zip(reversed(tables.departures), reversed(ctx.kept), strict=True):
             back.see_rewards(departure.completes)
             back.through(departure, _states(departure, active), packed, kept, inputs)
+        back.beside.join()
         rewards = None
         if ctx.needs_input_grad[3]:
             rewards = torch.zeros_like(mixture).flatten()
@@ -183,11 +187,20 @@ def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
     packed: Sequence[Tensor],
     advice: Tensor,
     moments: Moments,
+    beside: Beside,
     *,
     learning: bool,
 ) -> _Kept:
     """Compute every expert that leaves these states, which are given as they are and with a ReLU."""
     pixels = advice.flatten(1, 3)
+    with beside.branch():
+        taken = pool(
+            states,
+            d.pools,
+            stride=d.stride,
+            out=advice[d.slots["pools"]],
+            into=moments.slots(d.slots["pools"], running=d.running["pools"]),
+        )
     first = second = None
     again = advice[:0]
     if d.convolutions:
@@ -210,13 +223,7 @@ def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
             out=pixels[d.slots["separable"]],
             into=moments.slots(d.slots["separable"], running=d.running["separable"]),
         )
-    taken = pool(
-        states,
-        d.pools,
-        stride=d.stride,
-        out=advice[d.slots["pools"]],
-        into=moments.slots(d.slots["pools"], running=d.running["pools"]),
-    )
+    beside.join()
     return _Kept(first if learning else None, second if learning else None, again, taken)
 
 
@@ -236,6 +243,8 @@ class _Back:
     """Of every term: Σ G, and Σ G · normalised advice, whose sum over channels is -reward."""
     of_weights: dict[int, Tensor] | None
     """Gradients of packed weights, or None if nobody wants them."""
+    beside: Beside
+    """Where they are computed; the way back goes on meanwhile."""
 
     def see_rewards(self, node: int) -> None:
         """Inner products of the gradient of a node with all that goes into it."""
@@ -266,6 +275,7 @@ class _Back:
         self, d: Departing, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
     ) -> None:
         """Put what flows back to the states into `inputs`, or add it to the gradient of their node."""
+        self.beside.join(but_last=2)  # those of the departure after this one, whose memory they keep
         twice, size = d.twice, kept.taken.shape[1:]
         separable = len(d.normalized.slots)  # where they begin, behind all others and those between
         flows = self.advice.new_empty(separable + twice, *self.advice.shape[1:])
@@ -302,13 +312,15 @@ class _Back:
         """From the first products to the groups of convolutions that read the states."""
         into = pointwise(flow, packed[d.pointwise].transpose(1, 2)).view(-1, *kept.taken.shape[1:])
         weights = [packed[index] for index in d.depthwise]
-        depthwise_input_gradient(into, weights, d.first, active, stride=d.stride, into=planes)
         if self.of_weights is not None and kept.first is not None:
-            found = depthwise_weight_gradient(
-                active, into, d.first, like=weights, stride=d.stride, relu=False
-            )
+            with self.beside.branch(into, flow):
+                found = depthwise_weight_gradient(
+                    active, into, d.first, like=weights, stride=d.stride, relu=False
+                )
+                of_products = pointwise_weight_gradient(kept.first.flatten(1, 3), flow)
             self.of_weights.update(zip(d.depthwise, found, strict=True))
-            self.of_weights[d.pointwise] = pointwise_weight_gradient(kept.first.flatten(1, 3), flow)
+            self.of_weights[d.pointwise] = of_products
+        depthwise_input_gradient(into, weights, d.first, active, stride=d.stride, into=planes)
 
     def _through_second_half(
         self, d: Departing, packed: Sequence[Tensor], kept: _Kept, flow: Tensor, out: Tensor
@@ -317,14 +329,16 @@ class _Back:
         again = kept.again
         into = pointwise(flow, packed[d.pointwise_again].transpose(1, 2)).view_as(again)
         weights = [packed[index] for index in d.again]
+        if self.of_weights is not None and kept.second is not None:
+            with self.beside.branch(into, flow):
+                found = depthwise_weight_gradient(
+                    again, into, d.second, like=weights, stride=1, relu=False
+                )
+                of_products = pointwise_weight_gradient(kept.second.flatten(1, 3), flow)
+            self.of_weights.update(zip(d.again, found, strict=True))
+            self.of_weights[d.pointwise_again] = of_products
         into_again = torch.empty_like(again)
         depthwise_input_gradient(into, weights, d.second, None, stride=1, into=into_again)
-        if self.of_weights is not None and kept.second is not None:
-            found = depthwise_weight_gradient(again, into, d.second, like=weights, stride=1, relu=False)
-            self.of_weights.update(zip(d.again, found, strict=True))
-            self.of_weights[d.pointwise_again] = pointwise_weight_gradient(
-                kept.second.flatten(1, 3), flow
-            )
         gradient, between = into_again.flatten(1, 3), d.slots["between"]
         given = gradient, self.advice[between], self.moments.slots(between)
         normalization_gradient(*given, normalization_sums(*given, relu=True), relu=True, out=out)

@@ -1,0 +1,50 @@
+"""Work beside the main line: kernels that nothing waits for yet run on a stream of their own.
+
+Many kernels are too small for a GPU; two at a time fill it better. In a CUDA graph such work becomes a
+branch. It computes the same numbers: only its place in time is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from torch import Tensor
+
+
+class Beside:
+    """Branches off from the stream that its owner works on, and back into it."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.stream = _stream(device) if device.type == "cuda" else None
+        self._under_way: list[tuple[torch.cuda.Event, tuple[Tensor, ...]]] = []
+
+    @contextmanager
+    def branch(self, *reading: Tensor) -> Iterator[None]:
+        """Launch kernels that read what is there so far; `reading` is kept until they are waited for.
+
+        Memory that is let go may be given to the main line's next tensor, which does not wait.
+        """
+        if self.stream is None:
+            yield
+            return
+        self.stream.wait_stream(torch.cuda.current_stream(self.stream.device))
+        with torch.cuda.stream(self.stream):
+            yield
+        self._under_way.append((self.stream.record_event(), reading))
+
+    def join(self, *, but_last: int = 0) -> None:
+        """Let the main line wait for all branches but the last ones."""
+        if self.stream is None:
+            return
+        main = torch.cuda.current_stream(self.stream.device)
+        while len(self._under_way) > but_last:
+            event, _ = self._under_way.pop(0)
+            main.wait_event(event)
+
+
+@cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)

@@ -1,0 +1,58 @@
+"""Work beside the main line gives what it gives on it."""
+
+import pytest
+import torch
+
+from xnas.kernels.beside import Beside
+
+GPU = pytest.param(
+    "cuda",
+    marks=[
+        pytest.mark.gpu,
+        pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+    ],
+)
+SIZE = 1 << 20
+
+
+def sums_beside(device, *, but_last):
+    """Sums of tensors that are let go at once, while the main line fills memory with others."""
+    beside, sums = Beside(torch.device(device)), []
+    for number in range(20):
+        beside.join(but_last=but_last)
+        given = torch.full((SIZE,), float(number), device=device)
+        with beside.branch(given):
+            for _ in range(20):  # so that the branch lags behind
+                found = given.double().sum()
+            sums.append(found)
+        del given
+        torch.full((SIZE,), -1.0, device=device)
+    beside.join()
+    return torch.stack(sums).tolist()
+
+
+@pytest.mark.parametrize("but_last", [0, 2, 100])
+@pytest.mark.parametrize("device", ["cpu", GPU])
+def test_what_a_branch_reads_is_kept_until_it_is_waited_for(device, but_last):
+    assert sums_beside(device, but_last=but_last) == [float(number * SIZE) for number in range(20)]
+
+
+@pytest.mark.parametrize("device", [GPU])
+def test_a_branch_can_be_captured(device):
+    def work():
+        beside, twice = Beside(x.device), x * 2
+        with beside.branch(twice):
+            found = twice.sum()
+        other = x + 1
+        beside.join()
+        out.copy_(found + other.sum())
+
+    x, out = torch.ones(SIZE, device=device), torch.zeros((), device=device)
+    for _ in range(2):
+        work()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    x.fill_(2.0)
+    graph.replay()
+    assert float(out) == 7 * SIZE
