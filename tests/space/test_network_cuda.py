@@ -59,7 +59,8 @@ def test_networks_in_channels_last_have_the_gradients_of_the_cpu(cell):
 
 @pytest.mark.filterwarnings("ignore")  # of torch's own modules as it loads them, and of TF32
 @pytest.mark.parametrize("cell", ["xnas", "amoebanet_c_google"])
-def test_compiled_cells_have_the_gradients_of_the_cpu(cell):
+def test_compiled_cells_have_the_gradients_of_the_cpu(cell, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # 10 bits open other ReLUs: 10 % off
     torch.manual_seed(0)
     model = create_model(cell, channels=4, cells=3)
     x = torch.randn(4, 3, 16, 16)
@@ -84,6 +85,7 @@ FUSED = [
 ]
 FP32_TOLERANCE = 1e-4  # sums of up to 12,288 terms, and of 200 channels
 BF16_MARGIN = 0.02  # beyond 1.25 times what PyTorch's own modules are off: another order of rounding
+BF16_SEEDS = 11  # of which the median counts: where a ReLU opens otherwise, a gradient is up to 13 % off
 CHAOS = 0.2  # gradients of many layers in bfloat16, whose ReLUs do not all open alike
 
 
@@ -116,7 +118,16 @@ def test_kernels_have_outputs_gradients_and_statistics_of_the_cpu(name, channels
 @pytest.mark.parametrize(("name", "channels", "size"), FUSED)
 @pytest.mark.parametrize("stride", [1, 2])
 def test_kernels_in_bf16_are_as_close_to_float64_as_plain_modules_in_bf16(name, channels, size, stride):
-    torch.manual_seed(0)
+    distances = torch.tensor(
+        [bf16_distances(name, channels, size, stride, seed) for seed in range(BF16_SEEDS)]
+    )
+    by_modules, by_kernels = distances.median(dim=0).values
+    assert (by_kernels < 1.25 * by_modules + BF16_MARGIN).all(), (by_kernels, by_modules)
+
+
+def bf16_distances(name, channels, size, stride, seed):
+    """How far modules and kernels are from float64, in all that a step gives."""
+    torch.manual_seed(seed)
     module = build_operation(name, channels, stride, FINAL)
     x = torch.randn(12, channels, *size).bfloat16()
     expected = stepped(copy.deepcopy(module).double(), x.double())
@@ -126,9 +137,8 @@ def test_kernels_in_bf16_are_as_close_to_float64_as_plain_modules_in_bf16(name, 
     with torch.autocast("cuda", torch.bfloat16):
         plain = stepped(module, x)
         found = stepped(fused, x.to(memory_format=torch.channels_last))
-    for place, (one, by_modules, by_kernels) in enumerate(zip(expected, plain, found, strict=True)):
-        assert by_modules.dtype == by_kernels.dtype
-        assert apart(one, by_kernels) < 1.25 * apart(one, by_modules) + BF16_MARGIN, place
+    assert [t.dtype for t in plain] == [t.dtype for t in found]
+    return [[apart(*pair) for pair in zip(expected, given, strict=True)] for given in (plain, found)]
 
 
 @pytest.mark.filterwarnings("ignore")  # of TF32
