@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from batches_drawn import assert_equal, labels_of, play
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 from xnas.data import (
@@ -28,26 +29,6 @@ def source(count=50, indices=None, **changes):
     settings = {"batch_size": 8, "mean": MEAN, "std": STD, "seed": 3, "name": "training"}
     chosen = torch.arange(count) if indices is None else indices
     return BatchSource(images, torch.arange(count), chosen, **{**settings, **changes})
-
-
-def play(batches, times):
-    """The next batches as copies."""
-    filled = []
-    for _ in range(times):
-        buffers = batches.buffers()
-        batches.fill(*buffers)
-        filled.append(buffers)
-    return filled
-
-
-def labels_of(filled):
-    return [labels.tolist() for _, labels in filled]
-
-
-def assert_equal(first, second):
-    for (images, labels), (other_images, other_labels) in zip(first, second, strict=True):
-        assert torch.equal(images, other_images)
-        assert torch.equal(labels, other_labels)
 
 
 def test_a_batch_is_standardised_images_beside_their_labels():

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from batches_drawn import assert_equal, play
 
 from xnas.data import AutoAugmentTrain, BatchSource, Chain, Crop, Cutout, Flip, RandomResizedCrop
 from xnas.data.autoaugment import Draws, apply_draws, draw
@@ -31,21 +32,6 @@ def source(device="cuda", augment=None, finish=None):
         augment=augment,
         finish=finish,
     )
-
-
-def play(batches, times):
-    filled = []
-    for _ in range(times):
-        buffers = batches.buffers()
-        batches.fill(*buffers)
-        filled.append(buffers)
-    return filled
-
-
-def assert_equal(first, second):
-    for (images, labels), (other_images, other_labels) in zip(first, second, strict=True):
-        assert torch.equal(images, other_images)
-        assert torch.equal(labels, other_labels)
 
 
 def capture(batches, buffers):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from batches_drawn import assert_equal, labels_of, play
 from PIL import Image
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
@@ -93,25 +94,6 @@ def in_memory(written):
         return BatchSource(written[1], torch.arange(COUNT), chosen, **{**SETTINGS, **changes})
 
     return make
-
-
-def play(batches, times):
-    filled = []
-    for _ in range(times):
-        buffers = batches.buffers()
-        batches.fill(*buffers)
-        filled.append(buffers)
-    return filled
-
-
-def labels_of(filled):
-    return [labels.tolist() for _, labels in filled]
-
-
-def assert_equal(first, second):
-    for (images, labels), (other_images, other_labels) in zip(first, second, strict=True):
-        assert torch.equal(images, other_images)
-        assert torch.equal(labels, other_labels)
 
 
 def with_bad(written, folder, *places):
