@@ -22,8 +22,8 @@ def test_an_onlooker_writes_and_locks_nothing(begun):
     with begun.locked(), looking.locked():  # a second holder would be refused
         looking.write_text("genotype.json", "{}")
         looking.write_json("ledger.json", {})
-        looking.append_metric({"epoch": 1})
-        looking.restore_metrics(None, print)
+        looking.metrics.append("{}\n")
+        looking.metrics.restore(None, print)
     assert sorted(begun.path.iterdir()) == before
 
 

@@ -4,6 +4,7 @@ import json
 
 import torch
 
+from xnas.runs.metrics_file import MetricsFile
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.saver import Saver
 
@@ -27,19 +28,19 @@ def test_a_checkpoint_holds_settings_and_all_lines_up_to_its_own(tmp_path):
     state = kept(folder)
     assert json.loads(state["settings"]) == {"seed": 7}
     assert [json.loads(line)["epoch"] for line in state["metrics"].splitlines()] == [1, 2]
-    assert folder.metrics_text() == state["metrics"]
+    assert folder.metrics.text() == state["metrics"]
 
 
 def test_inside_an_epoch_there_is_no_line(tmp_path):
     folder, saver = begun(tmp_path / "run")
     saver.save()
-    assert kept(folder)["metrics"] == folder.metrics_text() == ""
+    assert kept(folder)["metrics"] == folder.metrics.text() == ""
 
 
 def test_a_line_is_appended_only_once_its_checkpoint_is_there(tmp_path, monkeypatch):
     folder, saver = begun(tmp_path / "run")
     there = []
-    monkeypatch.setattr(folder, "append_metric", lambda _: there.extend(folder.checkpoints.files()))
+    monkeypatch.setattr(MetricsFile, "append", lambda *_: there.extend(folder.checkpoints.files()))
     saver.save({"epoch": 1})
     assert len(there) == 1
 

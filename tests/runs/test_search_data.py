@@ -223,7 +223,7 @@ def test_a_run_that_was_begun_is_not_told_to_choose_another_out(tmp_path, monkey
         folder.write_text("config.json", "{}")
     (folder.path / "config.json").write_text("{}", encoding="utf8")
     way = "Read-only file system; make it writable, or copy the run folder elsewhere and resume it there"
-    for write in (lambda: folder.write_text("config.json", "{}"), lambda: folder.append_metric("x")):
+    for write in (lambda: folder.write_text("config.json", "{}"), lambda: folder.metrics.append("x")):
         with pytest.raises(ConfigError, match=way):
             write()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xnas.engine.distributed import Ranks
+from xnas.runs.metrics_file import MetricsFile
 from xnas.runs.run_folder import RunFolder
 
 
@@ -22,10 +23,17 @@ class Onlooker(RunFolder):
     def write_text(self, name: str, text: str) -> None:
         """Nothing."""
 
-    def append_metric(self, value: object) -> None:
+    @property
+    def metrics(self) -> MetricsFile:
+        """Those that the first process writes."""
+        return _MetricsSeen(super().metrics.path, self.told)
+
+
+class _MetricsSeen(MetricsFile):
+    def append(self, line: str) -> None:
         """Nothing."""
 
-    def restore_metrics(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
+    def restore(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
         """Nothing."""
 
 

@@ -1,8 +1,6 @@
 """A run folder: config.json, metrics.jsonl, checkpoints, and what the run found.
 
-Everything but the metrics is written whole or not at all; a metric is appended as one whole line, and
-a checkpoint remembers all lines up to it, so that resuming brings the file back to its state. The
-checkpoint comes first: whoever finds a line knows that there was one.
+Everything but the metrics is written whole or not at all. One process at a time holds the folder.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from reprlib import repr as brief
 from shlex import quote
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -26,18 +24,17 @@ from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
 from xnas.runs.folder import require_no_link, told_as
 from xnas.runs.made_with import made_with
+from xnas.runs.metrics_file import MetricsFile
 from xnas.words import counted
 
 FORMAT, VERSION = "xnas-run", 1
 MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
 MOST_PROCESSES = 1 << 20
-MOST_METRICS_BYTES = 1 << 28  # of metrics.jsonl, which has some 2,000 an epoch
 WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
 """What a run writes into without replacing it."""
 READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.safetensors")
 """What it reads again: a pipe would keep it waiting, a device without an end fill its memory."""
 REMEDY = "restore it from a copy, or begin a run in another folder"
-Record = TypeVar("Record")
 KINDS = {"search": "search", "train": "training"}  # by the command that makes them
 MOVED = "copy the run folder elsewhere and resume it there"
 FREE = {
@@ -163,9 +160,9 @@ class RunFolder:
         return Checkpoints(self.path / "checkpoints")
 
     @property
-    def metrics(self) -> Path:
-        """One JSON object a line."""
-        return self.path / "metrics.jsonl"
+    def metrics(self) -> MetricsFile:
+        """What every epoch came to."""
+        return MetricsFile(self.path / "metrics.jsonl", self.told)
 
     def write_config(
         self,
@@ -243,34 +240,6 @@ class RunFolder:
         with self.told(), whole_file(self.path / name) as file:
             file.write(text.encode())
 
-    def append_metric(self, line: str) -> None:
-        """Append one whole line."""
-        with self.told(), self.metrics.open("a", encoding="utf8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def read_metrics(self) -> list[dict[str, Any]]:
-        """All metrics so far."""
-        text = self.metrics_text()
-        try:
-            lines = [json.loads(line) for line in text.splitlines()]
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{self.metrics} is damaged ({error}); restore it") from error
-        if not all(isinstance(line, dict) for line in lines):
-            raise ConfigError(f"{self.metrics} is damaged: a line is not an object; restore it")
-        return lines
-
-    def read_records(self, from_json: Callable[[dict[str, Any]], Record]) -> list[Record]:
-        """All metrics so far, as records."""
-        lines = self.read_metrics()
-        try:
-            return [from_json(line) for line in lines]
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ConfigError(
-                f"{self.metrics} is damaged ({type(error).__name__}: {str(error)[:100]}); restore it"
-            ) from error
-
     def require_checkpoint(self, fault: str) -> None:
         """Raise with `fault` if there is nothing that the end of a run could be written again from."""
         if not self.checkpoints.files():
@@ -294,11 +263,11 @@ class RunFolder:
 
     def _require_unplayed(self) -> None:
         """Raise if there is anything that a checkpoint came before: it would be lost silently."""
-        epochs = self.metrics_text().count("\n")
+        epochs = self.metrics.text().count("\n")
         ends = [name for name in ENDS if (self.path / name).exists()]
         if not epochs and not ends:
             return
-        names = [self.metrics.name] * bool(epochs) + ends
+        names = [self.metrics.path.name] * bool(epochs) + ends
         told = f"{names[0]} tells of {counted(epochs, 'epoch')}" if epochs else f"{names[0]} is there"
         raise ConfigError(
             f"no checkpoint is left in {self.path}, though {told}; restore one, begin a run in another "
@@ -311,51 +280,6 @@ class RunFolder:
         if not found:
             return "nothing was kept, as it happened before the first checkpoint"
         return f"what was good before it is kept in {found[0]}"
-
-    def metrics_text(self) -> str:
-        """All lines so far."""
-        try:
-            return self._read_metrics().decode()
-        except FileNotFoundError:
-            return ""
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read {self.metrics}: {error}; it may be damaged") from error
-
-    def restore_metrics(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
-        """Bring the metrics back to what they were at a checkpoint, or, without one, at the start."""
-        try:
-            found = self._read_metrics()
-        except FileNotFoundError:
-            found = b""
-        except OSError as error:
-            found = b""
-            warn(f"cannot read {self.metrics} ({error.strerror})")
-        wanted = b"" if state is None else self._remembered(state, found)
-        if found == wanted:
-            return
-        last_line = wanted.startswith(found) and wanted[len(found) :].count(b"\n") == 1
-        if not last_line and not found.startswith(wanted):  # it comes after the checkpoint
-            warn(f"{self.metrics} is not what its checkpoint remembers; it is restored from there")
-        with self.told(), whole_file(self.metrics) as file:
-            file.write(wanted)
-
-    def _read_metrics(self) -> bytes:
-        with open_plain(self.metrics) as file:
-            return file.read(MOST_METRICS_BYTES)
-
-    def _remembered(self, state: dict[str, Any], found: bytes) -> bytes:
-        """The metrics of a checkpoint; those of version 1 remember their length alone."""
-        text, length = state.get("metrics"), state.get("metrics_length")
-        if isinstance(text, str):
-            return text.encode()
-        if not isinstance(length, int):
-            raise ConfigError("the checkpoint remembers no metrics; it is damaged, or of another run")
-        if len(found) < length:
-            raise ConfigError(
-                f"{self.metrics} is shorter than when its checkpoint was written; restore it, or begin "
-                "a run in another folder with --out"
-            )
-        return found[:length]
 
 
 def as_json(value: object) -> str:

@@ -39,8 +39,8 @@ class Saver:
         state, folder = self.state(), self.folder
         self.ranks.require_same(state, f"in epoch {state['epoch'] + 1}", folder.kept)
         if self.ranks.first:
-            told = {"settings": json.dumps(folder.settings), "metrics": folder.metrics_text() + line}
+            told = {"settings": json.dumps(folder.settings), "metrics": folder.metrics.text() + line}
             folder.checkpoints.save(state | told)
         if line:
-            folder.append_metric(line)
+            folder.metrics.append(line)
         self.saved_at = time.monotonic()

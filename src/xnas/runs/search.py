@@ -84,8 +84,8 @@ def resume_search(
         images = images_again(folder, config, fingerprint, data, "search")
         truth = truth_again(config.truth, display.warn)
         prepared, state = _restored(folder, config, images, ranks, display)
-        folder.restore_metrics(state, display.warn)
-        require_same(truth, folder.read_records(SearchEpoch.from_json))
+        folder.metrics.restore(state, display.warn)
+        require_same(truth, folder.metrics.records(SearchEpoch.from_json))
         return _run(folder, prepared, images, display, truth=truth, resumed=state is not None)
 
 
@@ -153,7 +153,7 @@ def _run(
     display = display if ranks.first else Silence()
     start = search_state(engine) | {"images": images.fingerprint()}
     ranks.require_same(start, "at the start", folder.kept)
-    records = folder.read_records(SearchEpoch.from_json)
+    records = folder.metrics.records(SearchEpoch.from_json)
     told: set[str] = set()
     for record in records:
         worries(record, epochs=engine.settings.epochs, told=told)  # told before the run was stopped

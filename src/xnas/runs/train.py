@@ -162,7 +162,7 @@ def _run(
         best: Best | None = None
         if resumed:
             best = None if state is None else restore(folder, training, state)
-            folder.restore_metrics(state, display.warn)
+            folder.metrics.restore(state, display.warn)
         start = train_state(training, best) | {"images": images.fingerprint()}
         ranks.require_same(start, "at the start", folder.kept)
         records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
@@ -182,7 +182,7 @@ def _make_steps(
     resumed: bool,
 ) -> tuple[list[TrainEpoch], Best | None]:
     training, ranks = prepared.training, prepared.training.ranks
-    records = folder.read_records(TrainEpoch.from_json)
+    records = folder.metrics.records(TrainEpoch.from_json)
     minutes = prepared.config.checkpoint_minutes
     saver = Saver(folder, lambda: train_state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
