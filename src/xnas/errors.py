@@ -5,6 +5,7 @@ command line prints that line and exits with status 2.
 
     XnasError
     ├── ConfigError (a ValueError)         a setting, an argument or a tensor that cannot be used
+    │   ├── DeviceError                    a checkpoint that another kind of device goes on from
     │   ├── FinishedError                  a run to be resumed that has nothing left to do
     │   └── UnknownNameError (a KeyError)  a name that a registry does not hold
     ├── DatasetError                       images that are not there, cannot be read or cannot be split
@@ -24,6 +25,10 @@ class XnasError(Exception):
 
 class ConfigError(XnasError, ValueError):
     """A setting, an argument or a tensor that cannot be used."""
+
+
+class DeviceError(ConfigError):
+    """A checkpoint of another kind of device: sound, but this one cannot go on from it."""
 
 
 class FinishedError(ConfigError):

@@ -47,10 +47,14 @@ def test_bench_theory_prints_a_table(capsys):
     ("arguments", "words"),
     [
         (("reproduce", "toy-4d"), "nothing called 'toy-4d' to reproduce; there are: forecaster, toy-3d"),
-        (("reproduce", "--runs", "many"), 'Invalid value for --runs: unable to convert "many" into int'),
+        (("reproduce", "--runs", "many"), 'convert "many" into int; see xnas reproduce --help\n'),
         (("reproduce", "--runs", "0"), "runs must be at least 2, got 0"),
-        (("reproduce", "--runz", "3"), "--runz"),
+        (("reproduce", "--runz", "3"), "--runz. Did you mean --runs? Or see xnas reproduce --help\n"),
         (("repro",), 'Unknown command "repro"'),
+        (("repro",), "reproduce, ...; see xnas --help\n"),
+        (("evaluate",), "parameter RUN requires an argument; see xnas evaluate --help\n"),
+        (("search", "--epochs"), "--epochs requires an argument; see xnas search --help\n"),
+        (("bench", "theory", "--mixtures"), "requires an argument; see xnas bench theory --help\n"),
         (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
         (("bench", "cooking"), "cooking"),
         (

@@ -16,8 +16,8 @@ from searching import engine
 from xnas import ConfigError
 from xnas.engine import Checkpoints, load_checkpoint, require_sound
 from xnas.engine.checkpoint import require_version
-from xnas.engine.restore import require_settings
-from xnas.errors import RoundError, VersionError
+from xnas.engine.restore import require_device, require_settings
+from xnas.errors import DeviceError, RoundError, VersionError
 
 CPU = torch.device("cpu")
 
@@ -205,12 +205,30 @@ def test_one_that_is_not_the_runs_is_passed_over_and_if_none_is_all_are_refused(
         three.newest(CPU, print, fit)
 
 
-def test_one_of_another_version_is_not_passed_over(three):
+@pytest.mark.parametrize("kind", [DeviceError, VersionError])
+def test_one_of_another_version_or_device_is_not_passed_over(three, kind):
     def fit(_):
-        raise VersionError("version 9")
+        raise kind("another")
 
-    with pytest.raises(VersionError, match=r"000004-.*: version 9"):
+    with pytest.raises(kind, match=r"000004-.*: another$"):
         three.newest(CPU, print, fit)
+
+
+@pytest.mark.parametrize(
+    ("size", "device", "way"),
+    [
+        (16, "cpu", "kept on the device cuda, and this is cpu.*; resume it on a machine with a GPU"),
+        (5056, "cuda", "kept on the device cpu, and this is cuda.*; .* set CUDA_VISIBLE_DEVICES to"),
+    ],
+)
+def test_a_generator_of_another_kind_of_device_is_told_with_the_way_back(size, device, way):
+    with pytest.raises(DeviceError, match=way):
+        require_device(torch.zeros(size, dtype=torch.uint8), torch.device(device))
+
+
+def test_a_generator_of_the_same_kind_of_device_is_taken():
+    require_device(torch.Generator().get_state(), CPU)
+    require_device(torch.zeros(16, dtype=torch.uint8), torch.device("cuda", 1))
 
 
 def test_other_settings_are_named():

@@ -17,7 +17,7 @@ from training import checkpoint
 
 from xnas import ConfigError, Genotype, resume_search, search
 from xnas.engine import Checkpoints
-from xnas.errors import GenotypeError, VersionError
+from xnas.errors import DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
@@ -221,6 +221,17 @@ def _damage(folder, key):
     del state[key]
     shutil.rmtree(folder / "checkpoints")
     Checkpoints(folder / "checkpoints").save(state)
+
+
+def test_a_checkpoint_of_a_gpu_is_not_called_damaged_on_a_cpu(tmp_path, stopped_run):
+    copy = tmp_path / "copy"
+    shutil.copytree(stopped_run, copy)
+    of_a_gpu = torch.zeros(16, dtype=torch.uint8)
+    Checkpoints(copy / "checkpoints").save(checkpoint(copy) | {"dropout": of_a_gpu})
+    with pytest.raises(DeviceError, match=r"\.pt: .* the device cuda, and this is cpu") as caught:
+        resume_search(copy, data=stripes())
+    assert "damaged" not in str(caught.value)
+    assert "--out" not in str(caught.value)
 
 
 def test_a_damaged_checkpoint_is_told_and_the_one_before_it_leads_to_the_same_end(tmp_path, finished):

@@ -78,6 +78,9 @@ def test_a_state_and_its_best_weights_come_back(tmp_path):
         ({"epoch": 10_000}, "does not fit"),
         ({"best": {"model": {}, "epoch": 1}}, "does not fit|missing|damaged"),
         ({"model": None}, "does not fit|damaged"),
+        ({"random": torch.zeros(16, dtype=torch.uint8)}, "kept on the device cuda, and this is cpu"),
+        ({"random": torch.zeros(17, dtype=torch.uint8)}, "does not fit"),
+        ({"random": None}, "does not fit"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(tmp_path, change, told):

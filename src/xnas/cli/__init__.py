@@ -7,6 +7,7 @@ is one line on stderr and exit status 2; `--debug` shows the traceback.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -86,11 +87,14 @@ def _at_home(word: str) -> str:
 
 
 def _told(error: CycloptsError | XnasError) -> str:
-    if not isinstance(error, UnusedCliTokensError):
+    if not isinstance(error, CycloptsError):
         return str(error)
-    extra = ", ".join(map(repr, error.unused_tokens or ()))
-    command = " ".join(("xnas", *(error.command_chain or ())))
-    return f"nothing takes the argument {extra}; leave it out, or see {command} --help"
+    look = f"see {' '.join(('xnas', *(error.command_chain or ())))} --help"
+    if isinstance(error, UnusedCliTokensError):
+        extra = ", ".join(map(repr, error.unused_tokens or ()))
+        return f"nothing takes the argument {extra}; leave it out, or {look}"
+    told = re.sub(r"(?<!\.)\.$", "", str(error))  # a full stop, but not the dots after a list
+    return f"{told} Or {look}" if told.endswith("?") else f"{told}; {look}"
 
 
 def _complain(message: str) -> int:

@@ -23,9 +23,15 @@ from zipfile import ZIP_STORED, ZipFile
 import torch
 
 from xnas.engine.epoch import remedy, remove_experts
-from xnas.engine.restore import require_format, require_position, require_rounds, take_over_momenta
+from xnas.engine.restore import (
+    require_device,
+    require_format,
+    require_position,
+    require_rounds,
+    take_over_momenta,
+)
 from xnas.engine.search import Search
-from xnas.errors import ConfigError, RoundError, VersionError
+from xnas.errors import ConfigError, DeviceError, RoundError, VersionError
 from xnas.files import is_plain, remedies, whole_file
 
 FORMAT, VERSION = "xnas-search-checkpoint", 2
@@ -57,7 +63,7 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
     require_version(state)
     try:
         _restore(search, state)
-    except torch.OutOfMemoryError:
+    except (DeviceError, torch.OutOfMemoryError):
         raise
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
@@ -68,6 +74,7 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
 def _restore(search: Search, state: dict[str, Any]) -> None:
     epochs, rounds = search.settings.epochs, search.settings.rounds_per_epoch
     require_position(state, epoch=epochs, round_in_epoch=rounds, settled_at=epochs * rounds)
+    require_device(state["dropout"], search.dropout.device)
     remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
     search.supernet.load_state_dict(state["supernet"])
     search.method.load_state_dict(state["method"])
@@ -143,16 +150,16 @@ class Checkpoints:
     ) -> dict[str, Any] | None:
         """The newest checkpoint that is whole and that `restore` takes; None if there are no files.
 
-        There is a warning for each that is passed over. One of another version may be sound, and is
-        refused.
+        There is a warning for each that is passed over. One of another version or kind of device may be
+        sound, and is refused.
         """
         faults = []
         for path in self.files():
             try:
                 state = _load(path, device)
                 restore(state)
-            except VersionError as error:
-                raise VersionError(f"{path}: {error}") from error
+            except (DeviceError, VersionError) as error:
+                raise type(error)(f"{path}: {error}") from error
             except ConfigError as error:
                 faults.append(f"{path}: {error}")
                 continue

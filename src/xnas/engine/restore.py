@@ -16,10 +16,16 @@ import torch
 from torch import Tensor
 from torch.optim import SGD
 
-from xnas.errors import ConfigError, VersionError
+from xnas.errors import ConfigError, DeviceError, VersionError
 
 NAMED = 4  # settings that a message names
 SHORT = 20  # characters of a value that it shows
+GENERATOR_BYTES = {"cpu": 5056, "cuda": 16}
+"""Of a state of PyTorch's generators, by kind of device: neither takes over that of the other."""
+WAYS_BACK = {
+    "cpu": "resume it without a GPU: set CUDA_VISIBLE_DEVICES to nothing",
+    "cuda": "resume it on a machine with a GPU",
+}
 
 
 def require_format(state: object, name: str, versions: Sequence[int], kind: str) -> None:
@@ -57,6 +63,17 @@ def require_settings(state: Mapping[str, Any], own: Mapping[str, object]) -> Non
 def _difference(name: str, kept: object, own: object) -> str:
     theirs, ours = brief(kept), brief(own)
     return f"{name} {theirs}, not {ours}" if max(len(theirs), len(ours)) <= SHORT else name
+
+
+def require_device(generator: object, device: torch.device) -> None:
+    """Raise if the saved state of a generator is of another kind of device than the run's own."""
+    size = generator.numel() if isinstance(generator, Tensor) else None
+    for kind, way in WAYS_BACK.items():
+        if kind != device.type and size == GENERATOR_BYTES[kind]:
+            raise DeviceError(
+                f"the checkpoint was kept on the device {kind}, and this is {device.type}, which draws "
+                f"other random numbers; {way}, to get the numbers of a run that was never stopped"
+            )
 
 
 def require_position(state: Mapping[str, object], **most: int) -> None:

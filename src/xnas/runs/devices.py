@@ -24,7 +24,10 @@ def pick_device(name: str, ranks: Ranks = ALONE) -> torch.device:
     if device.type == "cuda":
         count = torch.cuda.device_count()
         if not torch.cuda.is_available() or (device.index or 0) >= count:
-            raise ConfigError(f"device {name} is not there: {count} CUDA devices; use --device cpu")
+            raise ConfigError(
+                f"device {name} is not there: {count} CUDA devices; use --device cpu, or a machine that "
+                "has it"
+            )
     elif device.type != "cpu":
         raise ConfigError(f"device {name} cannot search: sums of rewards need float64; use --device cpu")
     return device

@@ -7,7 +7,13 @@ from typing import Any
 import torch
 
 from xnas.engine.checkpoint import load_checkpoint
-from xnas.engine.restore import require_fitting, require_format, require_position, require_settings
+from xnas.engine.restore import (
+    require_device,
+    require_fitting,
+    require_format,
+    require_position,
+    require_settings,
+)
 from xnas.engine.train import Training
 from xnas.errors import ConfigError
 from xnas.records import TrainEpoch
@@ -45,6 +51,7 @@ def restore(folder: RunFolder, training: Training, state: dict[str, Any]) -> Bes
     settings = training.settings
     try:
         require_position(state, epoch=settings.epochs, step_in_epoch=settings.steps_per_epoch)
+        require_device(state["random"], training.batch[0].device)
         training.load_state_dict(state)
         older = state["version"] in OLDER
         best: Best | None = _best_of_version_1(folder) if older else state["best"]
