@@ -193,7 +193,7 @@ def _draw_full(results: Results) -> Figure:
     lines = results.measured(SETS["full"])
     variants = list(dict.fromkeys(line["variant"] for line in lines))
     figure = new_figure(2.2 + 2.6 * len(variants), 3.4)
-    panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(variants), squeeze=False)[0]
     for axes, variant in zip(panels, variants, strict=True):
         axes.axhline(BEST_CELL, color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
         _plot_seeds(axes, [line for line in lines if line["variant"] == variant], _truth)
