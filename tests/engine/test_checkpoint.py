@@ -234,10 +234,12 @@ def test_a_generator_of_the_same_kind_of_device_is_taken():
 def test_other_settings_are_named():
     own = {"seed": 0, "epochs": 3, "images": "0" * 50, "added_since": 1}
     require_settings({}, own)
-    require_settings({"settings": json.dumps({"seed": 0, "gone": 2})}, own)
+    require_settings({"settings": json.dumps({"seed": 0, "epochs": 3})}, own)
     other = {"settings": json.dumps({"seed": 7, "epochs": 3, "images": "1" * 50})}
     with pytest.raises(ConfigError, match=r"other settings \(seed 7, not 0; images\)"):
         require_settings(other, own)
+    with pytest.raises(ConfigError, match=r"other settings \(gone, which is missing now\)"):
+        require_settings({"settings": json.dumps({"seed": 0, "gone": 2})}, own)
 
 
 @pytest.mark.parametrize("value", [None, "[", "[1]", torch.zeros(2), "[" * 10**5])

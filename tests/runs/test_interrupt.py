@@ -22,8 +22,10 @@ def send(number):
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """Signals mean after a test what they meant before."""
+    """Signals mean what they do in a terminal (in a script's background they may be ignored)."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -17,7 +17,7 @@ from training import checkpoint
 
 from xnas import ConfigError, Genotype, resume_search, search
 from xnas.engine import Checkpoints
-from xnas.errors import DeviceError, GenotypeError, VersionError
+from xnas.errors import DatasetError, DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
@@ -147,9 +147,21 @@ def test_other_images_are_not_resumed_on(tmp_path):
     with pytest.raises(Interrupted, match=r"go on with: xnas.resume_search\(.*data=...\)"):
         search(tiny(out=path), stripes(), display=Listening(stop_after=2))
     with pytest.raises(ConfigError, match="was given its images in memory; go on with"):
-        resume_search(path)
+        resume_search(str(path))
     with pytest.raises(ConfigError, match=r"the images are not those that the search in .* began with"):
         resume_search(path, data=stripes(seed=1))
+
+
+def test_images_that_are_gone_are_asked_for_where_they_were(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        search(tiny(out=path), "digits", display=Listening(stop_after=2))
+    _edit(path, lambda saved: saved.update(data="/nowhere"))
+    told = (
+        r"'/nowhere'; .*config\.json says that the run began with /nowhere: bring it back, or say there"
+    )
+    with pytest.raises(DatasetError, match=told):
+        resume_search(path)
 
 
 def test_a_folder_is_held_by_one_process_at_a_time(finished):
@@ -358,6 +370,10 @@ def test_settings_that_were_changed_in_the_middle_of_a_run_are_refused_by_name(t
     copy = shutil.copytree(stopped_run, tmp_path / "copy")
     _edit(copy, lambda saved: saved["config"].update(seed=1, epochs=9))
     with pytest.raises(ConfigError, match=r"other settings \(seed 0, not 1; epochs 3, not 9\)"):
+        resume_search(copy, data=stripes())
+    _edit(copy, lambda saved: saved["config"].update(seed=0, epochs=3))
+    _edit(copy, lambda saved: saved["config"].pop("relaxation"))
+    with pytest.raises(ConfigError, match=r"other settings \(relaxation, which is missing now\)"):
         resume_search(copy, data=stripes())
 
 

@@ -21,10 +21,11 @@ from xnas.runs.search_config import SearchConfig
 from xnas.space import Genotype
 
 DEFAULTS = SearchConfig()
+EMBEDDED = "digits"
 
 
 def search(
-    data: str = "digits",
+    data: str | None = None,
     /,
     *,
     resume: Path | None = None,
@@ -42,8 +43,10 @@ def search(
     quiet = config.quiet or not speaks()
     with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
-            if replace(config, quiet=False) != DEFAULTS:
-                raise ConfigError("--resume goes on with the settings of the run; leave the others out")
+            if data is not None or replace(config, quiet=False) != DEFAULTS:
+                raise ConfigError(
+                    "--resume goes on with the images and settings of the run; leave all others out"
+                )
             try:
                 result = job.resume_search(resume, display=display)
             except FinishedError as end:
@@ -51,7 +54,8 @@ def search(
                 return
             given = RunFolder.open(resume).data
         else:
-            result, given = job.search(config, data, display=display), data
+            given = data or EMBEDDED
+            result = job.search(config, given, display=display)
     finish()
     if not quiet:
         print(farewell(result, given))
@@ -75,7 +79,7 @@ def _next(out: str, data: str | None) -> str:
 
 
 def _saving(result: SearchResult) -> str:
-    """When experts left and how much faster rounds became, in one line."""
+    """When experts left, how many were left and how much faster rounds became, in one line."""
     leavings = [e for e in result.epochs if e.deleted]
     if not leavings:
         return ""
@@ -84,9 +88,9 @@ def _saving(result: SearchResult) -> str:
         return ""
     ratio = first.cost.seconds_per_round / last.cost.seconds_per_round
     gone = sum(len(e.deleted) for e in leavings)
-    weights = result.epochs[-2].weights_alive / result.epochs[0].weights_alive
+    left = sum(result.epochs[-2].experts_alive.values())
     return (
         f"{gone} experts were deleted, first after epoch {first.epoch} of {len(result.epochs)}; the "
-        f"last epoch's rounds, with {100 * weights:.0f} % of the weights, were {ratio:.1f} times as "
-        f"fast as those of epoch {first.epoch}"
+        f"last epoch's rounds, with {left} of {gone + sum(last.experts_alive.values())} experts, were "
+        f"{ratio:.1f} times as fast as those of epoch {first.epoch}"
     )

@@ -44,7 +44,9 @@ def train(
     with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
             if cell is not None or replace(options, quiet=False) != DEFAULTS:
-                raise ConfigError("--resume goes on with the settings of the run; leave the others out")
+                raise ConfigError(
+                    "--resume goes on with the cell and settings of the run; leave all others out"
+                )
             try:
                 result = job.resume_training(resume, display=display)
             except FinishedError as end:

@@ -20,6 +20,7 @@ from xnas.errors import ConfigError, DeviceError, VersionError
 
 NAMED = 4  # settings that a message names
 SHORT = 20  # characters of a value that it shows
+MISSING = object()
 GENERATOR_BYTES = {"cpu": 5056, "cuda": 16}
 """Of a state of PyTorch's generators, by kind of device: neither takes over that of the other."""
 WAYS_BACK = {
@@ -53,14 +54,16 @@ def require_settings(state: Mapping[str, Any], own: Mapping[str, object]) -> Non
         ) from error
     if not isinstance(kept, dict):
         raise ConfigError("the checkpoint is damaged (its settings are no mapping)")
-    other = [name for name in own if name in kept and kept[name] != own[name]]
+    other = [name for name in kept if name not in own or kept[name] != own[name]]
     if other:
-        told = [_difference(name, kept[name], own[name]) for name in other[:NAMED]]
+        told = [_difference(name, kept[name], own.get(name, MISSING)) for name in other[:NAMED]]
         more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
         raise ConfigError(f"the checkpoint is of a run with other settings ({'; '.join(told)}{more})")
 
 
 def _difference(name: str, kept: object, own: object) -> str:
+    if own is MISSING:
+        return f"{name}, which is missing now"
     theirs, ours = brief(kept), brief(own)
     return f"{name} {theirs}, not {ours}" if max(len(theirs), len(ours)) <= SHORT else name
 

@@ -72,11 +72,11 @@ def search(
 
 
 def resume_search(
-    path: Path, *, data: Images | None = None, display: SearchDisplay | None = None
+    path: Path | str, *, data: Images | None = None, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
     ranks = join_ranks()
-    folder, display = folder_again(ranks, path), (display if ranks.first else None) or Silence()
+    folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("search")
         config = config_from_json(saved)

@@ -22,7 +22,7 @@ from xnas.data import (
 from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
 from xnas.engine.distributed import ALONE, Ranks
-from xnas.errors import ConfigError
+from xnas.errors import ConfigError, DatasetError
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
@@ -164,13 +164,23 @@ def images_again(
             f"the {kind} in {folder.path} was given its images in memory; go on with "
             f"xnas.resume_{kind}({str(folder.path)!r}, data=...)"
         )
-    images = data if data is not None else load_images(config, str(folder.data))
+    images = data if data is not None else _loaded_again(folder, config)
     if images.fingerprint() != fingerprint:
         raise ConfigError(
             f"the images are not those that the {kind} in {folder.path} began with; restore them, or "
             "start anew"
         )
     return images
+
+
+def _loaded_again(folder: RunFolder, config: SearchConfig | TrainConfig) -> Images:
+    try:
+        return load_images(config, str(folder.data))
+    except (ConfigError, DatasetError) as error:
+        raise type(error)(
+            f"{error}; {folder.path / 'config.json'} says that the run began with {folder.data}: bring "
+            "it back, or say there where it is now"
+        ) from error
 
 
 def whereabouts(data: str) -> str:

@@ -86,11 +86,11 @@ def train(
 
 
 def resume_training(
-    path: Path, *, data: Images | None = None, display: TrainDisplay | None = None
+    path: Path | str, *, data: Images | None = None, display: TrainDisplay | None = None
 ) -> TrainResult:
     """Go on with a training that was stopped, from its last checkpoint or, without one, its start."""
     ranks = join_ranks()
-    folder, display = folder_again(ranks, path), (display if ranks.first else None) or Silence()
+    folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("train")
         config = train_config_from_json(saved)
