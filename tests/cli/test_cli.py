@@ -47,7 +47,21 @@ def test_bench_theory_prints_a_table(capsys):
     ("arguments", "words"),
     [
         (("reproduce", "toy-4d"), "nothing called 'toy-4d' to reproduce; there are: forecaster, toy-3d"),
-        (("reproduce", "--runs", "many"), 'convert "many" into int; see xnas reproduce --help\n'),
+        (
+            ("reproduce", "--runs", "many"),
+            "--runs must be a whole number, got 'many'; see xnas reproduce --help\n",
+        ),
+        (("search", "--epochs", "1.5"), "--epochs must be a whole number, got '1.5'; see xnas search"),
+        (("search", "--epochs=1.0e400"), "--epochs must be a whole number, got '1.0e400'"),
+        (("train", "xnas", "--batch-size", "1.5"), "--batch-size must be a whole number, got '1.5'"),
+        (("predict", "run", "image", "--top", "1.5"), "--top must be a whole number, got '1.5'; see"),
+        (("bench", "theory", "--mixtures", "2.5"), "--mixtures must be a whole number, got '2.5'"),
+        (("bench", "theory", "--repetitions", "2.0"), "repetitions must be at least 3, got 2"),
+        (
+            ("search", "--experts-lr", "foo"),
+            "--experts-lr must be paper, matched or a number, got 'foo'; see xnas search --help\n",
+        ),
+        (("search", "--wipeout=maybe"), "--wipeout must be true or false, got 'maybe'"),
         (("reproduce", "--runs", "0"), "runs must be at least 2, got 0"),
         (("reproduce", "--runz", "3"), "--runz. Did you mean --runs? Or see xnas reproduce --help\n"),
         (("repro",), 'Unknown command "repro"'),

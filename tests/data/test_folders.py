@@ -153,6 +153,13 @@ def test_val_can_be_left_out(tmp_path):
     assert "valid left out" in data.note
 
 
+@pytest.mark.parametrize("part", ["", "train"])
+def test_a_folder_without_val_is_not_asked_for_it(tmp_path, part):
+    flowers(tmp_path / part)
+    with pytest.raises(ConfigError, match="but it has no folder val beside train; leave it out"):
+        load_data(tmp_path, use_val=True)
+
+
 @pytest.mark.parametrize("empty_test", [False, True])
 def test_parts_without_test_images_hold_out_a_fifth(tmp_path, empty_test):
     for value, part in ((10, "train"), (20, "val")):

@@ -84,6 +84,14 @@ def test_folds_are_freiburgs_alone():
         load_data("freiburg", fold=5)
 
 
+@pytest.mark.parametrize("name", ["digits", "imagenet"])
+def test_images_for_validation_are_cinic10s_alone(name):
+    with pytest.raises(
+        ConfigError, match=f"use-val was asked of {name}, .* only cinic10 has images for"
+    ):
+        load_data(name, use_val=True)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

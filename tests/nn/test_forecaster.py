@@ -131,6 +131,9 @@ def test_a_forecaster_is_copied_and_saved_like_any_module():
         ),
         (lambda: uniform_mixture(0, 3), "at least 1 forecaster and 1 expert, got 0 and 3"),
         (lambda: uniform_mixture(3, 0), "got 3 and 0"),
+        (lambda: uniform_mixture("a", 3), "got 'a' and 3; give whole numbers"),
+        (lambda: uniform_mixture(1.5, 3), "got 1.5 and 3; give whole numbers"),
+        (lambda: split_parameters(5), "a model is a torch.nn.Module, got 5; xnas.create_model builds"),
     ],
 )
 def test_bad_input_is_named(call, words):

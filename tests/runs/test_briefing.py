@@ -43,6 +43,12 @@ def test_settings_that_a_method_does_not_have_are_told(setting):
     assert words not in told(epochs=10, method="darts")
 
 
+def test_a_relaxation_of_no_wipeout_is_told():
+    words = "without wipeout, relaxation 0.5 changes nothing"
+    assert told(epochs=10, wipeout=False, relaxation=0.5) == [words]
+    assert told(epochs=10, wipeout=False) == []
+
+
 def test_auto_augment_s_origin_is_told():
     assert "AutoAugment's policy was learned with labels of CIFAR-10" in told(
         epochs=10, auto_augment=True

@@ -284,6 +284,19 @@ def test_a_file_needs_a_cell_and_the_right_sizes(tmp_path):
         evaluate_run(path, coloured(), replace(CPU, cell="nonesuch"))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"channels": 3}, "--channels can be said of a file of weights, but .* is a folder; give the"),
+        ({"cell": "xnas", "cells": 3}, "--cell and --cells can be said of a file of weights"),
+        ({"network": "imagenet"}, "--network can be said"),
+    ],
+)
+def test_a_run_is_not_told_what_its_network_is(tmp_path, arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        evaluate_run(tmp_path, None, replace(CPU, **arguments))
+
+
 # The pieces.
 
 

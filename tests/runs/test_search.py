@@ -544,7 +544,7 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"precision": "fp99"}, "precision must be fp32, bf16 or None, got 'fp99'"),
         ({"epochs": 2.5}, "epochs must be a whole number or None, got 2.5"),
         ({"epochs": True}, "epochs must be a whole number or None, got True"),
-        ({"wipeout": "no"}, "wipeout must be bool, got 'no'"),
+        ({"wipeout": "no"}, "wipeout must be true or false, got 'no'"),
         ({"weights_lr": 0.0}, "weights-lr must be positive and finite, got 0.0"),
         ({"reward_bound": 1e308}, r"reward-bound must be positive and below 1e\+09, got 1e\+308"),
         ({"checkpoint_minutes": math.inf}, "checkpoint-minutes must be 0 or more and finite, got inf"),
@@ -605,6 +605,8 @@ def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
 def test_settings_of_another_version_are_named():
     with pytest.raises(ConfigError, match=r"settings in config.json are of another version"):
         config_from_json({"warp": 9})
+    with pytest.raises(ConfigError, match=r"in config.json cannot be used: epochs must .* 'five'; rest"):
+        config_from_json({"epochs": "five"})
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):

@@ -134,12 +134,26 @@ def test_a_fold_is_searched_by_its_number(tmp_path):
         ({"fold": 5}, r"fold must lie in 0\.\.4, got 5"),
         ({"fold": True}, "fold must be a whole number or None, got True"),
         ({"resize": "bend"}, "resize must be crop, pad, stretch or None, got 'bend'"),
-        ({"balance": 1}, "balance must be bool, got 1"),
+        ({"balance": 1}, "balance must be true or false, got 1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(arguments, words):
     with pytest.raises(ConfigError, match=words):
         tiny(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("digits",), r"takes its settings first, got 'digits'; write xnas.search\(xnas.SearchConfig\("),
+        (({"epochs": 1},), "xnas.search takes its settings first, got {'epochs': 1}"),
+        ((tiny(), torch.zeros(4, 1, 8, 8)), "or images, got Tensor; xnas.ImageData makes images of ten"),
+        ((tiny(), 5), "data must be a dataset's name, a folder or images, got int"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        search(*arguments)
 
 
 def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
@@ -148,8 +162,11 @@ def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
             tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, number % 2 * 90)
         )
     found = [
-        search(tiny(out=tmp_path / name, epochs=1, stream=stream), str(tmp_path / "data"))
-        for name, stream in (("held", False), ("streamed", True))
+        search(tiny(out=tmp_path / name, epochs=1, stream=stream), data)
+        for name, stream, data in (
+            ("held", False, tmp_path / "data"),
+            ("streamed", True, str(tmp_path / "data")),
+        )
     ]
     assert found[0].genotype == found[1].genotype
     for one, other in zip(found[0].epochs, found[1].epochs, strict=True):

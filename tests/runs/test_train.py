@@ -18,6 +18,7 @@ from xnas import ConfigError, DatasetError, GenotypeError, RoundError
 from xnas.data import held_out, stream_seed
 from xnas.engine import Checkpoints
 from xnas.engine.evaluate import evaluate
+from xnas.errors import FinishedError
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.model import load_model
@@ -319,6 +320,10 @@ def _without(key):
         (lambda p: (p / "config.json").unlink(), "is no run folder: config.json is not there"),
         (lambda p: _edit(p, lambda c: c.update(kind="search")), "go on with: xnas search --resume "),
         (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
+        (
+            lambda p: _edit(p, lambda c: c["config"].update(epochs="five")),
+            "a setting in config.json cannot be used: epochs must be a whole number .* got 'five'; rest",
+        ),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (
             lambda p: _overwrite(p, b"x"),
@@ -641,6 +646,13 @@ def test_settings_out_of_range_are_named(arguments, words):
         TrainConfig(**arguments)
 
 
+def test_a_cell_in_the_place_of_the_settings_is_named():
+    with pytest.raises(
+        ConfigError, match=r"got 'xnas'; write xnas.train\(xnas.TrainConfig\(\.\.\.\), data"
+    ):
+        train("xnas", "digits")
+
+
 @pytest.mark.parametrize("words", ["xnas version 2", "run"])
 def test_a_damaged_model_is_told_by_its_error_not_by_the_name_of_its_folder(tmp_path, finished, words):
     whole, _, _ = finished
@@ -673,6 +685,20 @@ def test_a_damaged_model_without_a_checkpoint_begins_no_training_anew(tmp_path, 
     with pytest.raises(ConfigError, match=r"the model is damaged .* holds nothing to write it again"):
         resume_training(out, data=pictures())
     assert metrics(out) == metrics(whole)
+
+
+def test_a_damaged_genotype_of_a_finished_training_is_written_again(tmp_path, finished):
+    whole, _, _ = finished
+    out, display = tmp_path / "run", Listening()
+    display.warn = display.say
+    shutil.copytree(whole, out)
+    (out / "genotype.json").write_text("{", encoding="utf8")
+    with pytest.raises(GenotypeError, match=r"; xnas train --resume .* that of a finished training"):
+        find_genotype(out)
+    with pytest.raises(FinishedError, match="is finished"):
+        resume_training(out, data=pictures(), display=display)
+    assert any("is damaged" in line and "again from model.json" in line for line in display.lines)
+    assert (out / "genotype.json").read_bytes() == (whole / "genotype.json").read_bytes()
 
 
 def test_a_training_without_its_cell_says_which_it_was(tmp_path, stopped):

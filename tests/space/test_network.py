@@ -122,6 +122,11 @@ class TestCounts:
         for shape in ((3, 32), "abc", None, (3.0, 32, 32)):
             with pytest.raises(ConfigError, match=r"an image is \(channels, height, width\), got "):
                 count_macs(model, shape)
+        for count in (count_parameters, lambda model: count_macs(model, (3, 32, 32))):
+            with pytest.raises(
+                ConfigError, match=r"a model is a torch.nn.Module, got 5; xnas.create_model"
+            ):
+                count(5)
 
 
 class TestShapes:

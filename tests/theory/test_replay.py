@@ -154,6 +154,10 @@ def test_lists_are_read_in_double_precision():
         ([[math.nan, 0.0]], {}, "rewards must be finite, got nan"),
         ([[-math.inf, 0.0]], {}, "rewards must be finite, got -inf"),
         ([1.0, 2.0], {}, r"rewards must be \(..., rounds, experts\).*got shape \(2,\)"),
+        ([[1.0, 0.0], [1.0]], {}, r"as many experts in every round, got \[\[1.0, 0.0\], \[1.0\]\]"),
+        ("abc", {}, r"rewards must be numbers \(..., rounds, experts\), .* got 'abc'"),
+        ([[1.0, 0.0]], {"learning_rate": "x"}, "learning_rate must be a number such as 0.1, got 'x'"),
+        ([[1.0, 0.0]], {"relaxation": None}, "relaxation must be a number such as 0.1, got None"),
         ([[], []], {}, r"at least one expert, got shape \(2, 0\)"),
     ],
 )

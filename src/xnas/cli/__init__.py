@@ -10,8 +10,10 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from reprlib import repr as brief
+from typing import Literal, get_args, get_origin
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, ArgumentCollection, CoercionError, CycloptsError, UnusedCliTokensError
 
 from xnas import __version__
 from xnas.cli.bench import bench
@@ -25,15 +27,34 @@ from xnas.cli.show import show
 from xnas.cli.train import train
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, XnasError
+from xnas.runs.checks import told_kinds
 from xnas.runs.failures import failure
 from xnas.runs.interrupt import unwound_by_signals
 from xnas.runs.output import OutputClosedError, guarded_streams
+
+
+def _refuse_fractions(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Raise for 1.5 where a whole number belongs: cyclopts would round it."""
+    for argument in arguments:
+        if int in (argument.hint, *get_args(argument.hint)):
+            for token in argument.tokens:
+                if _is_fraction(token.value):
+                    raise CoercionError(token=token, argument=argument, target_type=int)
+
+
+def _is_fraction(text: str) -> bool:
+    try:
+        return "." in text and not float(text).is_integer()
+    except ValueError:  # no number at all, which cyclopts refuses
+        return False
+
 
 app = App(
     name="xnas",
     help="Neural architecture search with expert advice.",
     help_epilogue="Every command takes --debug, which shows the traceback of an error.",
     version=__version__,
+    config=_refuse_fractions,
     suppress_keyboard_interrupt=False,
 )
 app.command(search)
@@ -93,6 +114,9 @@ def _told(error: CycloptsError | XnasError) -> str:
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or ()))
         return f"nothing takes the argument {extra}; leave it out, or {look}"
+    if isinstance(error, CoercionError) and error.token and get_origin(error.target_type) is not Literal:
+        wanted = told_kinds(error.target_type).removesuffix(" or None")
+        return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
     told = re.sub(r"(?<!\.)\.$", "", str(error))  # a full stop, but not the dots after a list
     return f"{told} Or {look}" if told.endswith("?") else f"{told}; {look}"
 

@@ -48,6 +48,11 @@ def data(
     try:
         known = CATALOGUE.get(name or "")
         options = DataOptions(data_dir=data_dir, image_size=image_size, resize=resize)
+        if (image_size is not None or resize is not None) and (name is None or name in DATASETS):
+            given = "no folder" if name is None else f"the dataset {name}"
+            raise ConfigError(
+                f"--image-size and --resize are for a folder of images, got {given}; leave them out"
+            )
         if download or unpack is not None:
             if known is None:
                 names = ", ".join(CATALOGUE)

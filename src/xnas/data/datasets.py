@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from xnas.data.catalogue import CATALOGUE
 from xnas.data.cifar import load_cifar10, load_cifar100
 from xnas.data.fashion import load_fashion_mnist
 from xnas.data.folders import load_folder
@@ -99,6 +100,11 @@ def load_data(
         raise DatasetError(f"no data were named; {_what_works()}")
     if fold is not None and name != "freiburg":
         raise ConfigError(f"fold {fold} was asked of {name}, but only freiburg has folds; leave it out")
+    if use_val and name in CATALOGUE and name != "cinic10":
+        raise ConfigError(
+            f"use-val was asked of {name}, but of the named datasets only cinic10 has images for "
+            "validation; leave it out"
+        )
     try:
         if name in DATASETS:
             data = DATASETS[name](options)

@@ -22,7 +22,7 @@ from torch import Tensor
 from xnas.data.decoding import image_endings
 from xnas.data.images import is_plain_text
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
-from xnas.errors import DatasetError
+from xnas.errors import ConfigError, DatasetError
 
 VALIDATION_NAMES = ("val", "valid", "validation")
 FEWEST_IMAGES = 4  # of a class, so that both halves of a search and the test part get some
@@ -73,7 +73,7 @@ def list_folder(
     parted = _has_parts(root)
     first = root / "train" if parted else root
     classes = tuple(_class_folders(first))
-    vals = [root / n for n in VALIDATION_NAMES if (root / n).is_dir()] if parted else []
+    vals = _validation_parts(root) if parted else []
     tests = vals if val_is_test else [root / "test"] if parted and (root / "test").is_dir() else []
     joining = vals if use_val and not val_is_test else []
     notes = [] if val_is_test else [_val_note(part, use_val=use_val) for part in vals]
@@ -92,6 +92,14 @@ def list_folder(
         train, test = train.chosen(kept), train.chosen(tested)
     called = name or root.resolve().name or str(root)
     return FolderIndex(called, classes, train, test, tuple(notes), test_of_train=held)
+
+
+def require_validation_part(root: Path) -> None:
+    """Refuse a folder without a part that could join `train`."""
+    if not _has_parts(root) or not _validation_parts(root):
+        raise ConfigError(
+            f"use-val was asked of {root}, but it has no folder val beside train; leave it out"
+        )
 
 
 def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:
@@ -199,6 +207,10 @@ def _lacking_note(part: str, classes: tuple[str, ...], labels: Tensor) -> list[s
     if not lacking:
         return []
     return [f"{part} has no images of {len(lacking)} of {len(classes)} classes, such as {lacking[0]!r}"]
+
+
+def _validation_parts(root: Path) -> list[Path]:
+    return [root / name for name in VALIDATION_NAMES if (root / name).is_dir()]
 
 
 def _val_note(part: Path, *, use_val: bool) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from xnas.data.budget import available_memory, streams
 from xnas.data.decoding import GREY_MODES, decode_image, image_header
-from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
+from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder, require_validation_part
 from xnas.data.image_files import Images, Paths, StreamedImages
 from xnas.data.images import SMALLEST_SIDE, ImageData
 from xnas.data.options import DataOptions
@@ -34,6 +34,8 @@ def load_folder(root: Path, options: DataOptions = DataOptions()) -> Images:  # 
     If the training images are all grey there is one channel, otherwise all become RGB; transparency is
     dropped. The size is `image_size`, or what `fitting_size` says of the training images.
     """
+    if options.use_val:
+        require_validation_part(root)
     index = list_folder(root, use_val=options.use_val is not False)
     return load_files(index, options)
 

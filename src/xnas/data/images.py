@@ -123,6 +123,16 @@ def is_plain_text(name: str) -> bool:
 
 
 def _require_names(data: ImageData) -> None:
+    if not isinstance(data.name, str):
+        raise DatasetError(
+            f'the name of the data must be a string, got {brief(data.name)}; write name="mine"'
+        )
+    classes: object = data.classes
+    if not isinstance(classes, tuple | list) or not all(isinstance(name, str) for name in classes):
+        raise DatasetError(
+            f"classes of {data.name} must be a tuple of their names, got {brief(classes)}; write "
+            'classes=("cat", "dog")'
+        )
     for what, name in (("the name", data.name), *(("a class", name) for name in data.classes)):
         if len(name) > LONGEST_NAME:
             raise DatasetError(
@@ -143,6 +153,12 @@ def _require_classes(data: ImageData) -> None:
 
 
 def _require_images(data: ImageData, what: str, images: Tensor, labels: Tensor) -> None:
+    for part, given in ((what, images), ("labels", labels)):
+        if not isinstance(given, Tensor):
+            raise DatasetError(
+                f"{part} of {data.name} must be a tensor, got {type(given).__name__}; torch.as_tensor "
+                "makes one"
+            )
     if images.dtype != torch.uint8 or images.dim() != 4:
         raise DatasetError(
             f"{what} of {data.name} must be uint8 (examples, channels, height, width), "

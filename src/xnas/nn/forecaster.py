@@ -9,6 +9,8 @@ removes its module, and with it the computation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Integral
+from reprlib import repr as brief
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +20,11 @@ from xnas.errors import ConfigError
 
 def uniform_mixture(forecasters: int, experts: int) -> nn.Parameter:
     """A mixture as Algorithm 1 starts it (line 2): a parameter (forecasters, experts) of 1/N."""
-    if forecasters < 1 or experts < 1:
+    counts: tuple[object, ...] = (forecasters, experts)
+    if not all(isinstance(count, Integral) and int(count) >= 1 for count in counts):
         raise ConfigError(
-            f"a mixture needs at least 1 forecaster and 1 expert, got {forecasters} and {experts}"
+            f"a mixture needs at least 1 forecaster and 1 expert, got {brief(forecasters)} and "
+            f"{brief(experts)}; give whole numbers"
         )
     return nn.Parameter(torch.full((forecasters, experts), 1 / experts))
 

@@ -9,6 +9,7 @@ A module says which of its own parameters are mixtures by a class attribute:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from reprlib import repr as brief
 
 from torch import nn
 
@@ -17,9 +18,18 @@ from xnas.errors import ConfigError
 
 def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
     """All parameters of `model`, as (weights, mixtures); each stands in one list, once."""
+    require_module(model)
     mixtures = {id(p): p for module in model.modules() for p in _mixtures_of(module)}
     weights = [p for p in model.parameters() if id(p) not in mixtures]
     return weights, list(mixtures.values())
+
+
+def require_module(model: object) -> None:
+    """Raise for what is no network."""
+    if not isinstance(model, nn.Module):
+        raise ConfigError(
+            f"a model is a torch.nn.Module, got {brief(model)}; xnas.create_model builds one"
+        )
 
 
 def _mixtures_of(module: nn.Module) -> Iterator[nn.Parameter]:

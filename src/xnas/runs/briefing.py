@@ -49,6 +49,8 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     if isinstance(prepared.search.method, ExpertsOptimizer):
         line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
         found += [line] if line else []
+        if not config.wipeout and config.relaxation != 1:
+            found.append(f"without wipeout, relaxation {config.relaxation:g} changes nothing")
     if config.faithful:
         guards = {
             "relaxation": (f"{config.relaxation:g}", "1"),

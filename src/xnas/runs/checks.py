@@ -22,10 +22,8 @@ def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
             object.__setattr__(config, name, Path(getattr(config, name)))
     for name, hint in get_type_hints(type(config)).items():
         value = getattr(config, name)
-        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        if not any(_is_of(value, kind) for kind in kinds):
-            told = " or ".join(_name_of(kind) for kind in kinds)
-            raise ConfigError(f"{name.replace('_', '-')} must be {told}, got {brief(value)}")
+        if not any(_is_of(value, kind) for kind in _kinds(hint)):
+            raise ConfigError(f"{name.replace('_', '-')} must be {told_kinds(hint)}, got {brief(value)}")
         if isinstance(value, int) and abs(value) >= LARGEST:
             limit = "above -2^63" if value < 0 else "below 2^63"
             raise ConfigError(f"{name.replace('_', '-')} must be {limit}, got {brief(value)}")
@@ -33,6 +31,15 @@ def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
             raise ConfigError(
                 f"{name.replace('_', '-')} must be at most {MOST[name]:,}, got {brief(value)}"
             )
+
+
+def told_kinds(hint: Any) -> str:  # noqa: ANN401 - any annotation
+    """What an annotation allows, in words."""
+    return " or ".join(_name_of(kind) for kind in _kinds(hint))
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any annotation
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
@@ -46,7 +53,12 @@ def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
 def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation
     if get_origin(kind) is Literal:
         return ", ".join(get_args(kind))
-    words: dict[Any, str] = {int: "a whole number", float: "a number", type(None): "None"}
+    words: dict[Any, str] = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "None",
+    }
     return words.get(kind, getattr(kind, "__name__", str(kind)))
 
 

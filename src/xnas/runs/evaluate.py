@@ -117,6 +117,8 @@ def evaluate_run(
     config = config or EvaluateConfig()
     run = run_path(run)
     _require_free(config.out)
+    if run.is_dir():
+        _require_nothing_for_files(run, config)
     if config.cell is not None:
         return _evaluate_released(run, data, config)
     if run.is_file():
@@ -320,6 +322,18 @@ def _skips(data: Images, config: EvaluateConfig) -> bool:
 
 def _file_name(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "data"
+
+
+def _require_nothing_for_files(run: Path, config: EvaluateConfig) -> None:
+    """Refuse settings that a run's own network has already, before the work."""
+    usual = EvaluateConfig()
+    names = ("cell", "network", "channels", "cells")
+    given = [f"--{name}" for name in names if getattr(config, name) != getattr(usual, name)]
+    if given:
+        raise ConfigError(
+            f"{' and '.join(given)} can be said of a file of weights, but {run} is a folder; give the "
+            "file, or leave that out"
+        )
 
 
 def _require_free(out: Path | None) -> None:

@@ -43,7 +43,7 @@ from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.saver import Saver
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import images_again, load_images, whereabouts
+from xnas.runs.sources import given_data, images_again, load_images, whereabouts
 from xnas.runs.tensorboard import Curves
 from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
 from xnas.space import Genotype, discretize, explain
@@ -54,9 +54,10 @@ OUTLOOK_ROUNDS = 20
 
 
 def search(
-    config: SearchConfig, data: str | Images = "digits", *, display: SearchDisplay | None = None
+    config: SearchConfig, data: str | Path | Images = "digits", *, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
+    data = given_data("search", SearchConfig, config, data)
     ranks = join_ranks()
     truth = load_truth(config.truth)
     images = load_images(config, data) if isinstance(data, str) else data
@@ -137,6 +138,8 @@ def config_from_json(saved: dict[str, Any]) -> SearchConfig:
         raise ConfigError(
             f"the settings in config.json are of another version of xnas: {str(error)[:200]}"
         ) from None
+    except ConfigError as error:
+        raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
 
 def _run(

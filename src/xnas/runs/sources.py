@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 import torch
@@ -135,6 +136,24 @@ def holding(images: Images, device: torch.device) -> str:
     if isinstance(images, StreamedImages):
         return f"{count}, decoded by worker processes as they are needed"
     return f"{count}, all in memory on {device} ({images.images.numel() / 2**20:,.0f} MiB)"
+
+
+def given_data(
+    command: str, settings: type, config: object, data: str | Path | Images
+) -> str | ImageData | StreamedImages:
+    """The data of `xnas.COMMAND(config, data)`, if settings of its kind and images were given."""
+    if not isinstance(config, settings):
+        raise ConfigError(
+            f"xnas.{command} takes its settings first, got {brief(config)}; write "
+            f"xnas.{command}(xnas.{settings.__name__}(...), data)"
+        )
+    given = str(data) if isinstance(data, Path) else data
+    if not isinstance(given, str | ImageData | StreamedImages):
+        raise ConfigError(
+            f"data must be a dataset's name, a folder or images, got {type(data).__name__}; "
+            "xnas.ImageData makes images of tensors"
+        )
+    return given
 
 
 def load_images(config: SearchConfig | TrainConfig, data: str) -> Images:

@@ -31,7 +31,7 @@ from xnas.runs.output import told_if_mute
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder, as_json
 from xnas.runs.saver import Saver
-from xnas.runs.sources import images_again, load_images, whereabouts
+from xnas.runs.sources import given_data, images_again, load_images, whereabouts
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.runs.train_state import Best, better, restore, train_state
@@ -54,9 +54,10 @@ class TrainResult:
 
 
 def train(
-    config: TrainConfig, data: str | Images = "digits", *, display: TrainDisplay | None = None
+    config: TrainConfig, data: str | Path | Images = "digits", *, display: TrainDisplay | None = None
 ) -> TrainResult:
     """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
+    data = given_data("train", TrainConfig, config, data)
     ranks = join_ranks()
     genotype = find_genotype(config.cell)
     require_cells(config, genotype)
@@ -114,16 +115,29 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
     if not (folder.path / "model.json").exists():
         return
     try:
-        load_model(folder.path)
+        _, card = load_model(folder.path)
     except VersionError as error:
         raise ConfigError(f"the training in {folder.path} is finished; {error}") from error
     except ConfigError as error:
         folder.require_checkpoint(f"the model is damaged ({error})")
         display.warn(f"the model is damaged ({error}); the end of the training is written again")
         return
+    _write_damaged_genotype(folder, card.genotype, display)
     raise FinishedError(
         f"the training in {folder.path} is finished; its network is in model.safetensors"
     )
+
+
+def _write_damaged_genotype(folder: RunFolder, genotype: Genotype, display: Listener) -> None:
+    """Write the genotype of a finished training again, if it is damaged: its model has it, too."""
+    path = folder.path / "genotype.json"
+    try:
+        Genotype.load(path)
+    except VersionError:
+        return
+    except GenotypeError as error:
+        display.warn(f"{path} is damaged ({error}); it is written again from model.json")
+        folder.write_text(path.name, genotype.to_json())
 
 
 def _genotype_again(folder: RunFolder, config: TrainConfig) -> Genotype:
@@ -144,6 +158,8 @@ def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
         raise ConfigError(
             f"the settings in config.json are of another version of xnas: {str(error)[:200]}; start anew"
         ) from None
+    except ConfigError as error:
+        raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
 
 def _run(

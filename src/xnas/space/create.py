@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from xnas.errors import ConfigError, UnknownNameError
+from xnas.nn.parameters import require_module
 from xnas.registry import known_names
 from xnas.space.benchmark_network import CELLS, CHANNELS, BenchmarkNetwork
 from xnas.space.genotype import Genotype
@@ -104,6 +105,7 @@ def _require_none_of(**given: str | float | None) -> None:
 
 def count_parameters(model: nn.Module) -> int:
     """Numbers in all parameters. An auxiliary tower counts; the paper's counts leave it out."""
+    require_module(model)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -115,6 +117,7 @@ def count_macs(model: nn.Module, shape: tuple[int, ...]) -> int:
     """
     from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415 - it loads triton
 
+    require_module(model)
     parameter = next(model.parameters(), None)
     sizes: object = shape
     if (

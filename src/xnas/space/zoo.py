@@ -123,8 +123,9 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
     except GenotypeError as error:
         if path == Path(cell):
             raise
+        command, kind = ("train", "training") if _is_training(path.parent) else ("search", "search")
         raise GenotypeError(
-            f"{error}; xnas search --resume {quote(str(cell))} writes that of a finished search again"
+            f"{error}; xnas {command} --resume {quote(str(cell))} writes that of a finished {kind} again"
         ) from error
 
 
@@ -155,6 +156,10 @@ def genotype_file(cell: str | Path) -> Path:
         known = known_names(str(cell), names)
         raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
     return path
+
+
+def _is_training(run: Path) -> bool:
+    return (run / "recipe.json").exists()
 
 
 def _folder() -> Path:

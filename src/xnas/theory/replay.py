@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
+from reprlib import repr as brief
 
 import torch
 from torch import Tensor
@@ -54,9 +56,10 @@ def replay(
 
     `horizon` defaults to the number of rounds given; a longer one replays the start of a longer game.
     """
-    given = torch.as_tensor(rewards, dtype=torch.float64).detach()
+    given = _as_numbers(rewards)
     rounds, experts = require_rewards(given)
     horizon = rounds if horizon is None else horizon
+    _require_numbers(learning_rate=learning_rate, reward_bound=reward_bound, relaxation=relaxation)
     require_settings(learning_rate, reward_bound, relaxation)
     if not isinstance(horizon, int):
         raise ConfigError(f"horizon must be a whole number of rounds, got {horizon!r}")
@@ -102,6 +105,22 @@ def replay(
             log_wipeout_factor=log_gamma,
         ),
     )
+
+
+def _as_numbers(rewards: Tensor | Sequence[object]) -> Tensor:
+    try:
+        return torch.as_tensor(rewards, dtype=torch.float64).detach()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"rewards must be numbers (..., rounds, experts), with as many experts in every round, got "
+            f"{brief(rewards)}"
+        ) from error
+
+
+def _require_numbers(**settings: object) -> None:
+    for name, value in settings.items():
+        if not isinstance(value, Real | Tensor):
+            raise ConfigError(f"{name} must be a number such as 0.1, got {brief(value)}")
 
 
 def require_rewards(rewards: Tensor) -> tuple[int, int]:
