@@ -182,7 +182,9 @@ SEVEN = [(0, 3, 1), (2, 7, 1), (0, 5, 2), (2, 7, 1), (0, 7, 2)]
 APART = [(slot, side, 1) for slot, side in enumerate((3, 3, 5))]  # every slot reads its own
 
 
-@pytest.mark.parametrize("rows", [TOGETHER, SEVEN, APART, [(2, 5, 2)]], ids=len)
+@pytest.mark.parametrize(
+    "rows", [TOGETHER, pytest.param(SEVEN, marks=pytest.mark.slow), APART, [(2, 5, 2)]], ids=len
+)
 class TestTogether:
     """Convolutions of all sides and dilations in one launch."""
 

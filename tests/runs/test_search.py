@@ -127,7 +127,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
         assert torch.equal(value, saved[1]["supernet"][name]), name
 
 
-@pytest.mark.parametrize("stop", [5, 9, 10])
+@pytest.mark.parametrize("stop", [5, pytest.param(9, marks=pytest.mark.slow), 10])
 def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, stop):
     config = tiny(relaxation=0.02, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())

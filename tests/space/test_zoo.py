@@ -18,6 +18,7 @@ NAMES = [
     *("snas_moderate", "xnas"),
 ]
 FAST = {"network": "cifar", "channels": 36}
+QUICK = ("amoebanet_b_google", "gdas_v1", "pnas", "xnas")
 SIDE = {"cifar": 32, "imagenet": 224}
 SIZES = [(name, size) for name in NAMES for size in zoo_cell(name).sizes]
 
@@ -52,7 +53,7 @@ def test_parameters_are_counted_again(name, size):
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        pytest.param(name, size, marks=[pytest.mark.slow] * (size.network != FAST))
+        pytest.param(name, size, marks=[pytest.mark.slow] * (size.network != FAST or name not in QUICK))
         for name, size in SIZES
     ],
     ids=identify,
