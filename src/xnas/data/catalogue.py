@@ -46,6 +46,8 @@ class Known:
     examples: int
     """Training images."""
     test_examples: int
+    validation_examples: int = 0
+    """Images beside these that join the training images if `use_val` says so."""
     folds: int = 0
     """Ways to part `examples` into training and test images; 0 if it is done once and for all."""
     channels: int
@@ -211,6 +213,7 @@ CINIC10 = Known(
     classes=10,
     examples=90_000,
     test_examples=90_000,
+    validation_examples=90_000,
     channels=3,
     size=(32, 32),
     folders=("CINIC-10", "cinic-10", "cinic10"),

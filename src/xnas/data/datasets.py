@@ -100,9 +100,10 @@ def load_data(
         raise DatasetError(f"no data were named; {_what_works()}")
     if fold is not None and name != "freiburg":
         raise ConfigError(f"fold {fold} was asked of {name}, but only freiburg has folds; leave it out")
-    if use_val and name in CATALOGUE and name != "cinic10":
+    if use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
+        having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
         raise ConfigError(
-            f"use-val was asked of {name}, but of the named datasets only cinic10 has images for "
+            f"use-val was asked of {name}, but of the named datasets only {having} has images for "
             "validation; leave it out"
         )
     try:

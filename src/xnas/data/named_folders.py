@@ -42,7 +42,7 @@ def index_cinic10(options: DataOptions) -> FolderIndex:
     root = require_found(known, options.data_dir)
     _require_folders(known, root, "train", "test", *(["valid"] if options.use_val else []))
     index = list_folder(root, use_val=bool(options.use_val), name=known.name)
-    joined = 90_000 if options.use_val else 0
+    joined = known.validation_examples if options.use_val else 0
     return _told(known, root, index, expected=known.examples + joined + known.test_examples)
 
 

@@ -59,7 +59,6 @@ def replay(
     given = _as_numbers(rewards)
     rounds, experts = require_rewards(given)
     horizon = rounds if horizon is None else horizon
-    _require_numbers(learning_rate=learning_rate, reward_bound=reward_bound, relaxation=relaxation)
     require_settings(learning_rate, reward_bound, relaxation)
     if not isinstance(horizon, int):
         raise ConfigError(f"horizon must be a whole number of rounds, got {horizon!r}")
@@ -117,12 +116,6 @@ def _as_numbers(rewards: Tensor | Sequence[object]) -> Tensor:
         ) from error
 
 
-def _require_numbers(**settings: object) -> None:
-    for name, value in settings.items():
-        if not isinstance(value, Real | Tensor):
-            raise ConfigError(f"{name} must be a number such as 0.1, got {brief(value)}")
-
-
 def require_rewards(rewards: Tensor) -> tuple[int, int]:
     """Rounds and experts of a reward array (..., rounds, experts), or a clear error."""
     if rewards.dim() < 2 or rewards.shape[-1] < 1:
@@ -137,7 +130,15 @@ def require_rewards(rewards: Tensor) -> tuple[int, int]:
 
 
 def require_settings(learning_rate: float, reward_bound: float, relaxation: float) -> None:
-    """Raise unless η > 0, L > 0 and 0 < ζ <= 1."""
+    """Raise unless η > 0, L > 0 and 0 < ζ <= 1, all of them numbers."""
+    given: dict[str, object] = {
+        "learning_rate": learning_rate,
+        "reward_bound": reward_bound,
+        "relaxation": relaxation,
+    }
+    for name, value in given.items():
+        if not isinstance(value, Real | Tensor):
+            raise ConfigError(f"{name} must be a number such as 0.1, got {brief(value)}")
     for name, value in (("learning_rate", learning_rate), ("reward_bound", reward_bound)):
         if not (math.isfinite(value) and value > 0):
             raise ConfigError(f"{name} must be positive and finite, got {value}")
