@@ -176,6 +176,19 @@ def test_replayed_rounds_never_wait_for_the_device():
     assert int(found.train.position) == 4
 
 
+def test_captures_do_not_add_up():
+    found, held = begun(stripes(320), backend="fused"), []
+    for _ in range(6):
+        play_one = captured_round(found)
+        play_one()
+        torch.cuda.synchronize()
+        del play_one
+        gc.collect()
+        torch.cuda.empty_cache()
+        held.append(torch.cuda.memory_reserved())
+    assert held[-1] == held[1], held
+
+
 def test_memory_shrinks_when_what_is_left_is_captured():
     gc.collect()  # graphs of other tests
     torch.cuda.empty_cache()

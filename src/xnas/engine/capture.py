@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import torch
@@ -70,7 +71,7 @@ def capture(
 
     with torch.cuda.device(device):
         torch.cuda.empty_cache()  # what the graph before this one held
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream = _stream(device)
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             with rehearsal(), suppress(RoundError):  # rewards are what memory held: anything
@@ -85,10 +86,16 @@ def capture(
         for generator in generators:
             graph.register_generator_state(generator)
         # Threads that pin streamed batches allocate meanwhile, which by default would end the capture.
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
             step()
         restore()
     return graph.replay
+
+
+@cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    """One for all captures: libraries keep working memory for every stream that they have seen."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def copied(state: Any) -> Any:  # noqa: ANN401 - any state

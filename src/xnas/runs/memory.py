@@ -30,6 +30,7 @@ def peak_of_process() -> int:
 
 
 def reset_peak(device: torch.device) -> None:
-    """Begin to measure the peak anew."""
+    """Begin to measure the peak anew, without what others have left behind."""
     if device.type == "cuda":
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
