@@ -28,10 +28,14 @@ def without_values(optimizer):
 
     stacks = [
         experts._Stack(
-            stack.group,
+            stack.groups,
             tuple(fake(p) for p in stack.params),
             {name: fake(value) for name, value in stack.accounts.items()},
-            {name: fake(value) for name, value in stack.settings.items()},
+            {
+                number: {name: fake(value) for name, value in settings.items()}
+                for number, settings in stack.settings.items()
+            },
+            fake(stack.rows),
             fake(stack.edges),
         )
         for stack in optimizer._stacks()
@@ -51,7 +55,7 @@ def test_a_captured_step_reads_nothing_on_the_host():
 def test_the_stand_in_notices_the_host_reads_of_a_plain_step():
     optimizer = ExpertsOptimizer([uniform_mixture(14, 7), uniform_mixture(14, 7)], horizon=100)
     mode, stacks = without_values(optimizer)
-    optimizer.param_groups[0].update(stacks[0].settings)
+    optimizer.param_groups[0].update(stacks[0].settings[0])
     with mode, torch.no_grad(), pytest.raises(DataDependentOutputException):
         optimizer._play([(stacks[0], torch.randn(2, 1, 14, 7, dtype=torch.float64))])
 

@@ -131,6 +131,38 @@ def test_groups_have_settings_of_their_own():
     assert float(optimizer.param_groups[1]["relaxation"]) == 0.1
 
 
+def test_groups_are_played_together_as_they_are_apart():
+    """Mixtures of one shape are one stack, whatever their group; to the bit."""
+    groups = [
+        {"horizon": 60, "reward_bound": 0.8, "relaxation": 0.2},
+        {"horizon": 90, "lr": 0.3, "reward_bound": 0.5},
+        {"horizon": 60, "wipeout": False},
+        {"horizon": 70, "relaxation": 0.1},
+    ]
+    mixtures, twins = ([uniform_mixture(5, 4) for _ in groups] for _ in range(2))
+    together = ExpertsOptimizer(
+        [{"params": [m], **group} for m, group in zip(mixtures, groups, strict=True)], horizon=1
+    )
+    apart = [ExpertsOptimizer([m], **group) for m, group in zip(twins, groups, strict=True)]
+    assert len(together._stacks()) == 1
+    for number, rewards in enumerate(torch.randn(60, len(groups), 5, 4)):
+        for m, twin, reward in zip(mixtures, twins, rewards, strict=True):
+            m.grad, twin.grad = -reward, -reward
+        if number == 20:
+            for one in (together.param_groups[1], apart[1].param_groups[0]):
+                one["lr"] = 0.1
+        if number == 40:  # one rule for all from here on
+            for one in (together.param_groups[2], apart[2].param_groups[0]):
+                one["wipeout"] = True
+        together.step()
+        for optimizer in apart:
+            optimizer.step()
+    for m, twin, optimizer in zip(mixtures, twins, apart, strict=True):
+        assert torch.equal(m, twin)
+        assert together.ledger(m) == optimizer.ledger(twin)
+    assert all(0 < together.ledger(m).living < 20 for m in (mixtures[0], mixtures[3]))
+
+
 def test_a_group_can_be_added_later():
     first, second = uniform_mixture(2, 3), uniform_mixture(5, 4)
     optimizer = ExpertsOptimizer([first], horizon=10)

@@ -62,15 +62,16 @@ def living(accounts: Accounts) -> Tensor:
 def find_faults(accounts: Accounts, rewards: Tensor, settings: Tensor) -> Tensor:
     """Which of `FAULTS` forbid this round, as a mask (m, faults).
 
-    `rewards` is (m, rounds, f, n). Those of wiped experts do not count, whatever they are.
+    `settings` are (m, those of `SETTINGS`), `rewards` (m, rounds, f, n); those of wiped experts do not
+    count, whatever they are.
     """
     alive = living(accounts)[:, None]
-    learning_rate, horizon, bound, relaxation = settings.unbind()
+    learning_rate, horizon, bound, relaxation = settings.unbind(1)
     past = accounts["rounds"] + rewards.shape[1] > horizon
     not_finite = (alive & ~rewards.isfinite()).flatten(1).any(1)
     largest = learning_rate * bound * horizon  # of ln v
     fine = largest.isfinite() & (learning_rate >= 0) & (bound > 0) & (relaxation > 0) & (relaxation <= 1)
-    return torch.stack([past, not_finite, ~fine.expand_as(past)], dim=1)
+    return torch.stack([past, not_finite, ~fine], dim=1)
 
 
 def play(
@@ -86,16 +87,17 @@ def play(
 
     `rewards` (m, rounds, f, n) were earned with the present mixtures: one round as the paper has it, or
     several of finer accounting, which are clipped one by one and tested for wipeout together.
-    `settings` are those of `SETTINGS`, `edges` those of the histogram, as tensors. Where `valid` (one
+    `settings` are (m, those of `SETTINGS`), `edges` those of the histogram. Where `valid` (one
     boolean on the device, for a captured graph) is False nothing changes. Without `wipeout` lines 11-12
     are left out. Returns the new mixtures (m, f, n).
     """
-    learning_rate, horizon, bound, relaxation = settings.unbind()
+    learning_rate, horizon, bound, relaxation = settings[..., None, None].unbind(1)  # (m, 1, 1) each
+    limit = bound[:, None]
     alive = living(accounts)
     sums = accounts["cumulative_rewards"]
     mixture = mixture_of(sums, alive, learning_rate=accounts["settings"][:, :1, None])
 
-    clipped = clip_rewards(rewards, reward_bound=bound)
+    clipped = clip_rewards(rewards, reward_bound=limit)
     payment = torch.where(alive, clipped.sum(1), 0.0)
     rounds = accounts["rounds"] + rewards.shape[1]
     new_sums = eg_update(sums, alive, payment)  # line 9
@@ -105,7 +107,7 @@ def play(
             new_sums,
             alive,
             reward_bound=bound,
-            rounds_left=(horizon - rounds)[:, None, None],
+            rounds_left=horizon - rounds[:, None, None],
             relaxation=relaxation,
         )
 
@@ -121,11 +123,11 @@ def play(
         "gained": accounts["gained"] + (mixture * payment).sum(-1),
         "log_wipeout_factor": accounts["log_wipeout_factor"] + log_factor,
         "rounds": rounds,
-        "settings": settings.expand_as(accounts["settings"]),
+        "settings": settings,
         "settings_changed": accounts["settings_changed"] | moved,
         "mixture_shared": accounts["mixture_shared"] | (rewards.shape[1] > 1),
-        "histogram": accounts["histogram"] + _histogram(rewards / bound, alive, edges),
-        "clipped": accounts["clipped"] + _count((rewards.abs() > bound) & alive[:, None]),
+        "histogram": accounts["histogram"] + _histogram(rewards / limit, alive, edges),
+        "clipped": accounts["clipped"] + _count((rewards.abs() > limit) & alive[:, None]),
     }
     for name, entry in entries.items():
         accounts[name].copy_(entry if valid is None else torch.where(valid, entry, accounts[name]))

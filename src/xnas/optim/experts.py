@@ -13,7 +13,7 @@ file moves tensors in and out of it, and `xnas.optim.accounts` keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, overload
@@ -47,19 +47,27 @@ from xnas.theory import comparable_sums, mixture_of, strengths_of
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """Mixtures of one group, shape and dtype, with their accounts in one tensor for all of them."""
+    """Mixtures of one shape and dtype, with their accounts in one tensor for all of them."""
 
-    group: int
+    groups: tuple[int, ...]
+    """The group of each mixture."""
     params: tuple[Tensor, ...]
     accounts: Accounts
-    settings: dict[str, Tensor]
-    """Those of the group, on the device: what a captured step reads."""
+    settings: dict[int, dict[str, Tensor]]
+    """Those of the groups, by their numbers, on the device: what a captured step reads."""
+    rows: Tensor
+    """Which of these settings each mixture has."""
     edges: Tensor
 
     def only(self, index: int) -> _Stack:
         """The stack of one of its mixtures; accounts are views."""
-        accounts = {name: value[index : index + 1] for name, value in self.accounts.items()}
-        return replace(self, params=(self.params[index],), accounts=accounts)
+        return replace(
+            self,
+            groups=(self.groups[index],),
+            params=(self.params[index],),
+            accounts={name: value[index : index + 1] for name, value in self.accounts.items()},
+            rows=self.rows[index : index + 1],
+        )
 
     def rewards(self) -> Tensor:
         """-∂ℓ/∂u of every mixture, as one round: (mixtures, 1, forecasters, experts)."""
@@ -67,8 +75,13 @@ class _Stack:
         return -torch.stack(gradients).double()[:, None]
 
     def numbers(self) -> Tensor:
-        """The four settings as one tensor."""
-        return torch.stack([self.settings[name].double() for name in SETTINGS])
+        """The four settings of every mixture as one tensor (mixtures, 4)."""
+        each = [of_group[name].double() for of_group in self.settings.values() for name in SETTINGS]
+        return torch.stack(each).view(-1, len(SETTINGS))[self.rows]
+
+    def settings_of(self, index: int) -> dict[str, Tensor]:
+        """Those of one mixture."""
+        return self.settings[self.groups[index]]
 
 
 class ExpertsOptimizer(Optimizer):
@@ -106,6 +119,7 @@ class ExpertsOptimizer(Optimizer):
         self._built: list[_Stack] = []
         settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
         super().__init__(listed, {**settings, "relaxation": relaxation, "wipeout": wipeout})
+        self._built = self._build(self.param_groups)  # mixtures of different groups together
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -175,7 +189,7 @@ class ExpertsOptimizer(Optimizer):
     def ledger(self, mixture: Tensor) -> Ledger:
         """The accounts of one mixture so far. Reads the device."""
         stack = self._stack_of(mixture)
-        settings = dict(zip(SETTINGS, stack.numbers().tolist(), strict=True))
+        settings = dict(zip(SETTINGS, stack.numbers()[0].tolist(), strict=True))
         return read_ledger({name: value[0] for name, value in stack.accounts.items()}, settings)
 
     def check(self) -> None:
@@ -185,7 +199,7 @@ class ExpertsOptimizer(Optimizer):
             counts = stack.accounts["faults"]
             for row, column in counts.nonzero().tolist():
                 number, times = self._number(stack.params[row]), int(counts[row, column])
-                reason = explain_fault(FAULTS[column], stack.settings)
+                reason = explain_fault(FAULTS[column], stack.settings_of(row))
                 told.append(f"mixture {number} refused {times} captured round(s): {reason}")
             counts.zero_()
         if told:
@@ -198,7 +212,7 @@ class ExpertsOptimizer(Optimizer):
         first, last = self.param_groups[0], self.param_groups[-1]
         try:
             require_mixtures(last["params"], first=first["params"])
-            stacks += self._build(len(self.param_groups) - 1)
+            stacks += self._build([last])
         except ConfigError:
             self.param_groups.pop()
             raise
@@ -268,7 +282,7 @@ class ExpertsOptimizer(Optimizer):
                 numbers,
                 edges=stack.edges,
                 valid=valid,
-                wipeout=self.param_groups[stack.group]["wipeout"],
+                wipeout=self.param_groups[stack.groups[0]]["wipeout"],
             )
             mixtures = mixtures.to(stack.params[0].dtype)
             if valid is not None:
@@ -296,53 +310,57 @@ class ExpertsOptimizer(Optimizer):
         )
         row, column = fault.nonzero().tolist()[0]
         rewards = given[row].masked_fill(~living(stack.accounts)[row], 0.0)
-        reason = explain_fault(FAULTS[column], stack.settings, rewards)
+        reason = explain_fault(FAULTS[column], stack.settings_of(row), rewards)
         return RoundError(f"mixture {self._number(stack.params[row])} refused this round: {reason}")
 
     def _adopt_settings(self, stack: _Stack) -> None:
-        """Take over settings that were assigned to the group as plain numbers, or loaded."""
-        group = self.param_groups[stack.group]
-        if all(group[name] is stack.settings[name] for name in SETTINGS):
-            return
-        for name, value in require_settings(group).items():
-            group[name] = stack.settings[name].fill_(value)
+        """Take over settings that were assigned to groups as plain numbers, or loaded."""
+        for number, settings in stack.settings.items():
+            group = self.param_groups[number]
+            if any(group[name] is not settings[name] for name in SETTINGS):
+                for name, value in require_settings(group).items():
+                    group[name] = settings[name].fill_(value)
 
     def _stacks(self) -> list[_Stack]:
         if not self._built:
-            groups = range(len(self.param_groups))
-            self._built = list(chain.from_iterable(self._build(group) for group in groups))
+            self._built = self._build(self.param_groups)
         return self._built
 
-    def _build(self, number: int) -> list[_Stack]:
-        """Stack the accounts of a group's mixtures; `self.state` holds views of the stacks.
+    def _build(self, groups: Sequence[Group]) -> list[_Stack]:
+        """Stack the accounts of the groups' mixtures; `self.state` holds views of the stacks.
 
-        The group's settings become tensors on the device of its mixtures.
+        Settings become tensors on the device of their group's mixtures.
         """
-        group = self.param_groups[number]
-        device = group["params"][0].device
-        for name, value in require_settings(group).items():
-            dtype = torch.int64 if isinstance(value, int) else torch.float64
-            group[name] = torch.tensor(value, dtype=dtype, device=device)
-        settings = {name: group[name] for name in SETTINGS}
-        alike: dict[tuple[torch.Size, torch.dtype], list[Tensor]] = {}
-        for p in group["params"]:
-            alike.setdefault((p.shape, p.dtype), []).append(p)
+        alike: dict[tuple[torch.Size, torch.dtype, torch.device], list[tuple[int, Tensor]]] = {}
+        first = len(self.param_groups) - len(groups)
+        for number, group in enumerate(groups, first):
+            device = group["params"][0].device
+            for name, value in require_settings(group).items():
+                dtype = torch.int64 if isinstance(value, int) else torch.float64
+                group[name] = torch.tensor(value, dtype=dtype, device=device)
+            for p in group["params"]:
+                alike.setdefault((p.shape, p.dtype, device), []).append((number, p))
         stacks = []
-        for (shape, _), params in alike.items():
-            accounts = open_accounts(len(params), shape[0], shape[1], device)
-            for index, p in enumerate(params):
+        for (shape, _, device), members in alike.items():
+            accounts = open_accounts(len(members), shape[0], shape[1], device)
+            for index, (_, p) in enumerate(members):
                 views = {name: value[index] for name, value in accounts.items()}
                 for name, value in self.state.get(p, {}).items():
                     views[name].copy_(value)
                 self.state[p] = views
+            numbers, params = zip(*members, strict=True)
+            settings = {n: {name: self.param_groups[n][name] for name in SETTINGS} for n in numbers}
+            rows = torch.tensor([list(settings).index(n) for n in numbers], device=device)
             edges = torch.tensor(HISTOGRAM_EDGES, dtype=torch.float64, device=device)
-            stacks.append(_Stack(number, tuple(params), accounts, settings, edges))
+            stacks.append(_Stack(numbers, params, accounts, settings, rows, edges))
         return stacks
 
     def _stacks_with_gradients(self) -> Iterator[_Stack]:
+        """Whole stacks where all take part and play by one rule; else their mixtures one by one."""
         for stack in self._stacks():
             having = [i for i, p in enumerate(stack.params) if p.grad is not None]
-            if len(having) == len(stack.params):
+            rules = {self.param_groups[number]["wipeout"] for number in stack.groups}
+            if len(having) == len(stack.params) and len(rules) == 1:
                 yield stack
             else:
                 yield from (stack.only(i) for i in having)
