@@ -37,6 +37,28 @@ def test_what_a_branch_reads_is_kept_until_it_is_waited_for(device, but_last):
     assert sums_beside(device, but_last=but_last) == [float(number * SIZE) for number in range(20)]
 
 
+def slopes_beside(device):
+    """Gradients through branches whose inputs the main line forgets, and fills memory with others."""
+    weights = [torch.full((), float(n + 1), device=device, requires_grad=True) for n in range(10)]
+    x, total = torch.ones(SIZE, device=device), torch.zeros((), device=device)
+    for weight in weights:
+        beside, given = Beside(x.device, line=1), x * 2
+        beside.keep(given)
+        with beside.branch():
+            for _ in range(5):
+                given = given * weight  # saved for the way back
+        beside.join()
+        total = total + given.mean()
+        del given
+    total.backward()
+    return [float(weight.grad) for weight in weights]
+
+
+@pytest.mark.parametrize("device", ["cpu", GPU])
+def test_the_way_back_through_branches(device):
+    assert slopes_beside(device) == pytest.approx([10.0 * (n + 1) ** 4 for n in range(10)])
+
+
 @pytest.mark.parametrize("device", [GPU])
 def test_a_branch_can_be_captured(device):
     def work():

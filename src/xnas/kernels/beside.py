@@ -15,10 +15,13 @@ from torch import Tensor
 
 
 class Beside:
-    """Branches off from the stream that its owner works on, and back into it."""
+    """Branches off from the stream that its owner works on, and back into it.
 
-    def __init__(self, device: torch.device) -> None:
-        self.stream = _stream(device) if device.type == "cuda" else None
+    Branches of one `line` run one after another, those of different lines side by side.
+    """
+
+    def __init__(self, device: torch.device, line: int = 0) -> None:
+        self.stream = _stream(device, line) if device.type == "cuda" else None
         self._under_way: list[tuple[torch.cuda.Event, tuple[Tensor, ...]]] = []
 
     @contextmanager
@@ -35,6 +38,14 @@ class Beside:
             yield
         self._under_way.append((self.stream.record_event(), reading))
 
+    def keep(self, tensor: Tensor) -> None:
+        """Keep the memory of a tensor that autograd saves in a branch, until the way back is done, too.
+
+        The way back is computed on the stream of the branch, when `reading` is long forgotten.
+        """
+        if self.stream is not None:
+            tensor.record_stream(self.stream)
+
     def join(self, *, but_last: int = 0) -> None:
         """Let the main line wait for all branches but the last ones."""
         if self.stream is None:
@@ -46,5 +57,5 @@ class Beside:
 
 
 @cache
-def _stream(device: torch.device) -> torch.cuda.Stream:
+def _stream(device: torch.device, _line: int) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)

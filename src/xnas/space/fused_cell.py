@@ -6,9 +6,9 @@ state, as their batch norms learn nothing; batch norm and the weighted sum of a 
 `advice`, where every expert's output waits, and the rewards fall out of the sums that batch norm's
 gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
 read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
-weights' gradients. Pools, and on the way back the gradients of weights, are computed beside the rest,
-which does not wait for them. Who is alive is a matter of index tables: a deletion makes new tables and
-compiles nothing.
+weights' gradients. Pools, the older of a cell's inputs, and on the way back the gradients of weights and
+of that input, are computed beside the rest, which does not wait for them. Who is alive is a matter of
+index tables: a deletion makes new tables and compiles nothing.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ class FusedCell:
 
     def __call__(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
         """Output (batch, nodes x channels, ...); `mixture` is (edges, experts)."""
-        tables = self.tables
-        inputs = [
-            _channels_last(self.cell.prepare_before_that(before_that)),
-            _channels_last(self.cell.prepare_previous(previous)),
-        ]
-        image: Tensor = _Nodes.apply(tables, *inputs, mixture, *self.packed)
-        if tables.batches is not None:
-            tables.batches += 1
+        tables, beside = self.tables, Beside(previous.device, line=1)
+        beside.keep(before_that)
+        with beside.branch():
+            older = _channels_last(self.cell.prepare_before_that(before_that))
+            if tables.batches is not None:
+                tables.batches += 1
+        newer = _channels_last(self.cell.prepare_previous(previous))
+        beside.join()
+        image: Tensor = _Nodes.apply(tables, older, newer, mixture, *self.packed)
         return image.permute(0, 3, 1, 2)
 
 
