@@ -3,10 +3,12 @@
 import json
 import re
 from pathlib import Path
+from statistics import mean
 
 import pytest
 from result_lines import as_data, search, training, write
 
+import cell_tables
 import compare_cells
 import exactness
 import own_row
@@ -83,6 +85,22 @@ def test_the_readme_has_the_true_accuracies():
     assert f"found {faithful[0]:.2f} and {faithful[1]:.2f} %" in told
     assert f"DARTS {darts[0]:.2f} % twice" in told
     assert f"{darts[0]:.2f}" == f"{darts[1]:.2f}"
+
+
+def test_the_readme_has_the_accuracies_of_trained_cells():
+    told = " ".join((ROOT / "README.md").read_text(encoding="utf8").split())
+    results = Results(ROOT / "results")
+
+    def reached(*names):
+        cells = [cell for cell in compare_cells.CELLS if cell.name.startswith(names)]
+        found = cell_tables.accuracies(results, cells).values()
+        return f"{mean(mean(by_seed.values()) for by_seed in found):.2f}"
+
+    assert f"default searches reach {reached('darts-default-')} %" in told
+    assert f"four random cells {reached('random_')} %" in told
+    assert f"no skip dropout ({reached('darts-no-skip-dropout-')}, one cell)" in told
+    assert f"the paper's protocol ({reached('darts-faithful-')}, one training)" in told
+    assert f"XNAS's reaches {reached('xnas')}, DARTS's second-order cell {reached('darts_v2')}" in told
 
 
 def test_the_time_that_is_reckoned_is_that_of_rounds_timed_alone():
