@@ -84,7 +84,7 @@ def load_data(
     `val` part joins `train` unless `use_val=False`. Files that cannot be read are an error, or left out
     with `skip_bad_images`. Images that would fill memory stay in their files; `stream` says it
     otherwise. Streamed, files that fail only when they are decoded are replaced by others, where in
-    memory they are left out. `fold` chooses among those of freiburg.
+    memory they are left out. `fold` chooses among those of a dataset that has them.
     """
     options = DataOptions(
         data_dir=data_dir,
@@ -98,8 +98,9 @@ def load_data(
     name = str(name_or_path)
     if not name:
         raise DatasetError(f"no data were named; {_what_works()}")
-    if fold is not None and name != "freiburg":
-        raise ConfigError(f"fold {fold} was asked of {name}, but only freiburg has folds; leave it out")
+    if fold is not None and not (name in CATALOGUE and CATALOGUE[name].folds):
+        having = " and ".join(known.name for known in CATALOGUE.values() if known.folds)
+        raise ConfigError(f"fold {fold} was asked of {name}, but only {having} has folds; leave it out")
     if use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
         having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
         raise ConfigError(
