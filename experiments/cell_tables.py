@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cell_statistics import Array, compare, told, training_noise, whole_table
 from compare_cells import CELLS, FOUND, JOBS, PUBLISHED, RANDOM, SEEDS, Cell, found_genotypes
 from jobs import Record
-from result_tables import NOTHING, Results, machines, seconds_of, spread, table
+from result_tables import NOTHING, Results, machines, spread, table
 from xnas.space import Genotype, cell_depth
 
 DEFAULT = tuple(cell for cell in FOUND if cell.origin == "default")
@@ -44,7 +44,7 @@ def accuracies(results: Results, cells: Sequence[Cell]) -> dict[str, dict[int, f
 def cells(results: Results) -> str:
     """A row a cell."""
     rows = [_row(cell, results) for cell in CELLS]
-    header = ("cell", "origin", "seeds", "test accuracy, %", "depth", "parameters", "MACs", "a training")
+    header = ("cell", "origin", "seeds", "test accuracy, %", "depth", "parameters", "MACs")
     return f"{machines(results.measured(JOBS))}\n\n{table(header, rows)}"
 
 
@@ -53,15 +53,13 @@ def _row(cell: Cell, results: Results) -> list[str]:
     known = [cell.name, cell.origin, f"{len(lines)} of {len(SEEDS)}"]
     if not lines:
         waits = cell.search is not None and cell.name not in found_genotypes(results.lines)
-        return [*known, f"{NOTHING}: the search comes first" if waits else NOTHING, "", "", "", ""]
-    times = [r["train_seconds"] for r in lines if r["train_seconds"] is not None]
+        return [*known, f"{NOTHING}: the search comes first" if waits else NOTHING, "", "", ""]
     return [
         *known,
         spread([100 * r["test_accuracy"] for r in lines]),
         f"{cell_depth(Genotype.from_json(json.dumps(lines[0]['genotype']))):.3f}",
         f"{lines[0]['parameters'] / 1e6:.2f} M",
         f"{lines[0]['macs'] / 1e6:.0f} M",
-        seconds_of(max(times) if times else None),
     ]
 
 
@@ -72,11 +70,15 @@ def comparison(results: Results) -> str:
 
 
 def _answer(results: Results, kind: Sequence[Cell]) -> str:
-    names, seeds, all_cells = whole_table(accuracies(results, [*kind, *RANDOM]))
+    known = accuracies(results, [*kind, *RANDOM])
+    names, seeds, all_cells = whole_table(known)
     ours, others = (_rows(names, all_cells, group) for group in (kind, RANDOM))
     counted = f"{len(ours)} of {len(kind)} against {len(others)} of {len(RANDOM)} random cells"
     if min(len(ours), len(others)) < 2 or not seeds:
         return f"{NOTHING} ({counted})."
+    fewer = [name for name in names if len(known[name]) < max(map(len, known.values()))]
+    if fewer:
+        counted += f", with the seeds that {' and '.join(fewer)} {'has' if len(fewer) == 1 else 'have'}"
     return f"{counted}: {told(compare(ours, others), seeds)}"
 
 
@@ -85,7 +87,9 @@ def _rows(names: Sequence[str], all_cells: Array, group: Sequence[Cell]) -> Arra
 
 
 def _noise(results: Results) -> str:
-    names, seeds, all_cells = whole_table(accuracies(results, CELLS))
+    known = accuracies(results, CELLS)
+    most = max(map(len, known.values()))
+    names, seeds, all_cells = whole_table({c: found for c, found in known.items() if len(found) == most})
     noise = training_noise(all_cells)
     if noise is None:
         return f"Noise of a training: {NOTHING}."

@@ -98,6 +98,11 @@ def test_the_readme_has_the_accuracies_of_trained_cells():
 
     assert f"default searches reach {reached('darts-default-')} %" in told
     assert f"four random cells {reached('random_')} %" in told
+    points = re.search(
+        r"([+-]\S+ points) .*?(95 % interval \S+ to [^;]+);", cell_tables.comparison(results)
+    )
+    assert points is not None
+    assert f"{points[1]}, {points[2]}." in told
     assert f"no skip dropout ({reached('darts-no-skip-dropout-')}, one cell)" in told
     assert f"the paper's protocol ({reached('darts-faithful-')}, one training)" in told
     assert f"XNAS's reaches {reached('xnas')}, DARTS's second-order cell {reached('darts_v2')}" in told
