@@ -146,8 +146,9 @@ def test_groups_are_played_together_as_they_are_apart():
     apart = [ExpertsOptimizer([m], **group) for m, group in zip(twins, groups, strict=True)]
     assert len(together._stacks()) == 1
     for number, rewards in enumerate(torch.randn(60, len(groups), 5, 4)):
-        for m, twin, reward in zip(mixtures, twins, rewards, strict=True):
-            m.grad, twin.grad = -reward, -reward
+        for place, (m, twin) in enumerate(zip(mixtures, twins, strict=True)):
+            absent = number % 7 == place  # in some rounds one of them has no gradient
+            m.grad = twin.grad = None if absent else -rewards[place]
         if number == 20:
             for one in (together.param_groups[1], apart[1].param_groups[0]):
                 one["lr"] = 0.1
@@ -161,6 +162,27 @@ def test_groups_are_played_together_as_they_are_apart():
         assert torch.equal(m, twin)
         assert together.ledger(m) == optimizer.ledger(twin)
     assert all(0 < together.ledger(m).living < 20 for m in (mixtures[0], mixtures[3]))
+
+
+def test_a_bad_setting_of_one_group_is_not_another_s():
+    first, second = uniform_mixture(2, 3), uniform_mixture(2, 3)
+    optimizer = ExpertsOptimizer([{"params": [first]}, {"params": [second]}], horizon=10)
+    optimizer.param_groups[1]["lr"] = -1.0
+    optimizer.observe(first, torch.randn(1, 2, 3))
+    assert optimizer.ledger(first).rounds == 1
+    with pytest.raises(ConfigError, match=r"lr must be positive and finite, .*got -1\.0"):
+        optimizer.observe(second, torch.randn(1, 2, 3))
+
+
+def test_of_several_faults_the_first_mixture_s_is_told():
+    shapes = [(2, 3), (4, 3), (2, 3)]
+    mixtures = [uniform_mixture(*shape) for shape in shapes]
+    optimizer = ExpertsOptimizer([{"params": [m]} for m in mixtures], horizon=10)
+    for m in mixtures:
+        m.grad = torch.zeros_like(m)
+    mixtures[1].grad[3, 2] = mixtures[2].grad[0, 0] = torch.nan
+    with pytest.raises(RoundError, match=r"mixture 1 refused .* forecaster 3, expert 2 is nan"):
+        optimizer.step()
 
 
 def test_a_group_can_be_added_later():

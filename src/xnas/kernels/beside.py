@@ -17,7 +17,8 @@ from torch import Tensor
 class Beside:
     """Branches off from the stream that its owner works on, and back into it.
 
-    Branches of one `line` run one after another, those of different lines side by side.
+    Branches of one `line` run one after another, those of different lines side by side. A device has one
+    main line: memory of a branch is used again when later branches, which wait for it, are launched.
     """
 
     def __init__(self, device: torch.device, line: int = 0) -> None:
@@ -39,9 +40,10 @@ class Beside:
         self._under_way.append((self.stream.record_event(), reading))
 
     def keep(self, tensor: Tensor) -> None:
-        """Keep the memory of a tensor that autograd saves in a branch, until the way back is done, too.
+        """Do not give the memory of a tensor to others before the stream of the branch is done with it.
 
-        The way back is computed on the stream of the branch, when `reading` is long forgotten.
+        For what autograd saves in a branch: it lets it go once the way back, on the same stream, is
+        launched. In a capture such memory is not used again before the end.
         """
         if self.stream is not None:
             tensor.record_stream(self.stream)

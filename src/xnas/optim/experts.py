@@ -13,9 +13,9 @@ file moves tensors in and out of it, and `xnas.optim.accounts` keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, overload
 
 import torch
@@ -47,26 +47,31 @@ from xnas.theory import comparable_sums, mixture_of, strengths_of
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """Mixtures of one shape and dtype, with their accounts in one tensor for all of them."""
+    """Mixtures of one shape and dtype, with their accounts in one tensor for all of them.
+
+    Those of a group that is added later are a stack of their own: captured graphs hold the accounts.
+    """
 
     groups: tuple[int, ...]
-    """The group of each mixture."""
+    """The group of each mixture, in rising order."""
     params: tuple[Tensor, ...]
     accounts: Accounts
     settings: dict[int, dict[str, Tensor]]
     """Those of the groups, by their numbers, on the device: what a captured step reads."""
     rows: Tensor
-    """Which of these settings each mixture has."""
+    """For each mixture the place of its group in `settings`."""
     edges: Tensor
 
-    def only(self, index: int) -> _Stack:
-        """The stack of one of its mixtures; accounts are views."""
+    def part(self, chosen: slice) -> _Stack:
+        """The stack of neighbouring mixtures; accounts are views."""
+        groups = self.groups[chosen]
         return replace(
             self,
-            groups=(self.groups[index],),
-            params=(self.params[index],),
-            accounts={name: value[index : index + 1] for name, value in self.accounts.items()},
-            rows=self.rows[index : index + 1],
+            groups=groups,
+            params=self.params[chosen],
+            accounts={name: value[chosen] for name, value in self.accounts.items()},
+            settings={number: self.settings[number] for number in groups},
+            rows=self.rows[chosen] - self.rows[chosen.start],
         )
 
     def rewards(self) -> Tensor:
@@ -119,7 +124,7 @@ class ExpertsOptimizer(Optimizer):
         self._built: list[_Stack] = []
         settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
         super().__init__(listed, {**settings, "relaxation": relaxation, "wipeout": wipeout})
-        self._built = self._build(self.param_groups)  # mixtures of different groups together
+        self._built = self._build(0)  # mixtures of different groups together
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -200,10 +205,10 @@ class ExpertsOptimizer(Optimizer):
             for row, column in counts.nonzero().tolist():
                 number, times = self._number(stack.params[row]), int(counts[row, column])
                 reason = explain_fault(FAULTS[column], stack.settings_of(row))
-                told.append(f"mixture {number} refused {times} captured round(s): {reason}")
+                told.append((number, f"mixture {number} refused {times} captured round(s): {reason}"))
             counts.zero_()
         if told:
-            raise RoundError("; ".join(told))
+            raise RoundError("; ".join(line for _, line in sorted(told)))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add mixtures, with settings of their own; on an error nothing is added."""
@@ -212,7 +217,7 @@ class ExpertsOptimizer(Optimizer):
         first, last = self.param_groups[0], self.param_groups[-1]
         try:
             require_mixtures(last["params"], first=first["params"])
-            stacks += self._build([last])
+            stacks += self._build(len(self.param_groups) - 1)
         except ConfigError:
             self.param_groups.pop()
             raise
@@ -303,15 +308,17 @@ class ExpertsOptimizer(Optimizer):
                 p.copy_(u)
 
     def _first_fault(self, rounds: list[tuple[_Stack, Tensor]], faults: list[Tensor]) -> RoundError:
-        stack, given, fault = next(
-            (stack, given, fault)
-            for (stack, given), fault in zip(rounds, faults, strict=True)
-            if fault.any()
+        number, column, stack, row, given = min(
+            (
+                (self._number(stack.params[row]), column, stack, row, given)
+                for (stack, given), fault in zip(rounds, faults, strict=True)
+                for row, column in fault.nonzero().tolist()
+            ),
+            key=lambda found: found[:2],
         )
-        row, column = fault.nonzero().tolist()[0]
         rewards = given[row].masked_fill(~living(stack.accounts)[row], 0.0)
         reason = explain_fault(FAULTS[column], stack.settings_of(row), rewards)
-        return RoundError(f"mixture {self._number(stack.params[row])} refused this round: {reason}")
+        return RoundError(f"mixture {number} refused this round: {reason}")
 
     def _adopt_settings(self, stack: _Stack) -> None:
         """Take over settings that were assigned to groups as plain numbers, or loaded."""
@@ -323,25 +330,24 @@ class ExpertsOptimizer(Optimizer):
 
     def _stacks(self) -> list[_Stack]:
         if not self._built:
-            self._built = self._build(self.param_groups)
+            self._built = self._build(0)
         return self._built
 
-    def _build(self, groups: Sequence[Group]) -> list[_Stack]:
-        """Stack the accounts of the groups' mixtures; `self.state` holds views of the stacks.
+    def _build(self, first: int) -> list[_Stack]:
+        """Stack the accounts of the mixtures of a group and all after it, as views in `self.state`.
 
-        Settings become tensors on the device of their group's mixtures.
+        Settings become tensors on the device of the mixtures.
         """
-        alike: dict[tuple[torch.Size, torch.dtype, torch.device], list[tuple[int, Tensor]]] = {}
-        first = len(self.param_groups) - len(groups)
-        for number, group in enumerate(groups, first):
-            device = group["params"][0].device
+        alike: dict[tuple[torch.Size, torch.dtype], list[tuple[int, Tensor]]] = {}
+        for number, group in enumerate(self.param_groups[first:], first):
+            device = group["params"][0].device  # of all mixtures
             for name, value in require_settings(group).items():
                 dtype = torch.int64 if isinstance(value, int) else torch.float64
                 group[name] = torch.tensor(value, dtype=dtype, device=device)
             for p in group["params"]:
-                alike.setdefault((p.shape, p.dtype, device), []).append((number, p))
+                alike.setdefault((p.shape, p.dtype), []).append((number, p))
         stacks = []
-        for (shape, _, device), members in alike.items():
+        for (shape, _), members in alike.items():
             accounts = open_accounts(len(members), shape[0], shape[1], device)
             for index, (_, p) in enumerate(members):
                 views = {name: value[index] for name, value in accounts.items()}
@@ -356,20 +362,25 @@ class ExpertsOptimizer(Optimizer):
         return stacks
 
     def _stacks_with_gradients(self) -> Iterator[_Stack]:
-        """Whole stacks where all take part and play by one rule; else their mixtures one by one."""
+        """Stacks, or those parts of them that have gradients and play by one rule."""
         for stack in self._stacks():
-            having = [i for i, p in enumerate(stack.params) if p.grad is not None]
-            rules = {self.param_groups[number]["wipeout"] for number in stack.groups}
-            if len(having) == len(stack.params) and len(rules) == 1:
-                yield stack
-            else:
-                yield from (stack.only(i) for i in having)
+            rules = [
+                None if p.grad is None else bool(self.param_groups[number]["wipeout"])
+                for number, p in zip(stack.groups, stack.params, strict=True)
+            ]
+            begin = 0
+            for rule, alike in groupby(rules):
+                end = begin + len(list(alike))
+                if rule is not None:
+                    whole = end - begin == len(rules)
+                    yield stack if whole else stack.part(slice(begin, end))
+                begin = end
 
     def _stack_of(self, mixture: Tensor) -> _Stack:
         for stack in self._stacks():
             for index, param in enumerate(stack.params):
                 if param is mixture:
-                    return stack.only(index)
+                    return stack.part(slice(index, index + 1))
         raise ConfigError(
             f"not a mixture of this optimizer: a tensor of shape {tuple(mixture.shape)}; pass the "
             "parameter itself, not a copy or a row of it"

@@ -19,7 +19,7 @@ from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
 from xnas.records import TrainStepCost
 from xnas.runs.devices import pick_device, repeatable, synchronize
-from xnas.runs.memory import peak_of_process
+from xnas.runs.memory import peak_of_process, reset_peak
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import executable
 from xnas.runs.train_config import TrainConfig
@@ -110,8 +110,7 @@ def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
         step()
     synchronize(device)
     preparation = time.perf_counter() - started
-    if cuda:
-        torch.cuda.reset_peak_memory_stats(device)
+    reset_peak(device)
     times = []
     for _ in range(config.steps):
         started = time.perf_counter()
