@@ -78,7 +78,8 @@ def _answer(results: Results, kind: Sequence[Cell]) -> str:
         return f"{NOTHING} ({counted})."
     fewer = [name for name in names if len(known[name]) < max(map(len, known.values()))]
     if fewer:
-        counted += f", with the seeds that {' and '.join(fewer)} {'has' if len(fewer) == 1 else 'have'}"
+        shown, missing = (" and ".join(map(str, given)) for given in (seeds, fewer))
+        counted += f", seed {shown} alone, as {missing} {'has' if len(fewer) == 1 else 'have'} no more"
     return f"{counted}: {told(compare(ours, others), seeds)}"
 
 

@@ -5,6 +5,8 @@ import os
 import signal
 
 import pytest
+from datasets_made import make_image
+from searching import stripes, tiny
 from training import checkpoint, metrics
 
 import xnas
@@ -46,6 +48,29 @@ def test_a_cell_becomes_a_network_and_it_says_what_to_type_next(capsys, tmp_path
     assert f"test error: {top1}, top-5 {top5} on 359 images" in told
     assert f"next: xnas export '{out}'" in told
     assert xnas.load(out, "cpu").card.trained_on == "digits"
+
+
+def test_a_run_folder_is_trained_on_its_own_images(capsys, tmp_path, monkeypatch):
+    """A search's cell without a word about data is meant for the images of that search."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(80):
+        kind = ("cat", "dog")[number % 2]
+        make_image(tmp_path / "photos" / kind / f"{number}.png", number, size=(8, 8))
+    small = ("--cells", "3", "--channels", "2", "--batch-size", "16", "--device", "cpu", "--epochs", "1")
+    assert run(capsys, "search", "photos", "--out", "found", *small)[0] == 0
+    status, told, _ = run(capsys, "train", "found", "--out", "trained", *small)
+    assert status == 0
+    assert told.startswith("photos: ")
+    assert xnas.load("trained", "cpu").card.trained_on == "photos"
+
+
+def test_a_run_on_images_of_a_program_wants_data_to_be_named(capsys, tmp_path):
+    out = tmp_path / "found"
+    xnas.search(tiny(out=out, epochs=1), stripes(80))
+    status, _, err = run(capsys, "train", out, *TINY)
+    assert status == 2
+    assert "does not say where its images are; name those to train on: xnas train" in err
+    assert err.count("\n") == 1
 
 
 def test_the_best_weights_and_the_time_left_are_told(capsys, tmp_path):

@@ -87,6 +87,25 @@ def test_a_mixture_is_listed_once():
         ExpertsOptimizer([mixture, mixture], horizon=10)
 
 
+@pytest.mark.parametrize("wipeout", ["no", 1, None])
+def test_wipeout_is_true_or_false(wipeout):
+    with pytest.raises(ConfigError, match="wipeout must be True or False, got"):
+        ExpertsOptimizer([uniform_mixture(2, 3)], horizon=10, wipeout=wipeout)
+
+
+@pytest.mark.parametrize("saved", [None, 3, {}, {"state": {}}])
+def test_a_state_of_another_form_is_refused(saved):
+    optimizer = ExpertsOptimizer([uniform_mixture(2, 3)], horizon=10)
+    with pytest.raises(ConfigError, match=r"a saved state is what .*state_dict\(\) gave, got"):
+        optimizer.load_state_dict(saved)
+
+
+def test_what_is_no_tensor_is_no_mixture_of_an_optimizer():
+    optimizer = ExpertsOptimizer([uniform_mixture(2, 3)], horizon=10)
+    with pytest.raises(ConfigError, match="not a mixture of this optimizer: 3; pass the parameter"):
+        optimizer.ledger(3)
+
+
 def test_a_bad_group_is_not_added():
     optimizer = ExpertsOptimizer([uniform_mixture(2, 3)], horizon=10)
     with pytest.raises(ConfigError, match="horizon must be"):

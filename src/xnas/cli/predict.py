@@ -63,6 +63,8 @@ def predict(
 
 def _files(given: Path) -> Iterator[Path]:
     """The file itself, or all images of a folder and of the folders in it, by name."""
+    if not given.exists():
+        raise DatasetError(f"there is no file or folder {given}; check the path")
     if not given.is_dir():
         yield given
         return

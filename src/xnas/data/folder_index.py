@@ -164,7 +164,8 @@ def _class_folders(folder: Path) -> list[str]:
         )
     if not names:
         raise DatasetError(
-            f"{folder} has no class folders; put the images of each class into a folder there"
+            f"{folder} has no class folders; put the images of each class into a folder there, or give "
+            "the folder above, if these are the images of one class"
         )
     if len(names) == 1:
         raise DatasetError(

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from reprlib import repr as brief
 from typing import Any, overload
 
 import torch
@@ -39,6 +40,7 @@ from xnas.optim.requirements import (
     explain_fault,
     require_mixtures,
     require_same_shapes,
+    require_saved,
     require_settings,
 )
 from xnas.records import Ledger
@@ -228,6 +230,7 @@ class ExpertsOptimizer(Optimizer):
         The base class casts state to the parameter's dtype, which would round the float64 sums. Mixtures
         follow from the accounts, so they are written too.
         """
+        require_saved(state_dict)
         stacks, state = self._stacks(), dict(self.state)
         mixtures = [p for group in self.param_groups for p in group["params"]]
         exact: dict[str, Any] = {}
@@ -381,9 +384,11 @@ class ExpertsOptimizer(Optimizer):
             for index, param in enumerate(stack.params):
                 if param is mixture:
                     return stack.part(slice(index, index + 1))
+        shape = getattr(mixture, "shape", None)
+        given = brief(mixture) if shape is None else f"a tensor of shape {tuple(shape)}"
         raise ConfigError(
-            f"not a mixture of this optimizer: a tensor of shape {tuple(mixture.shape)}; pass the "
-            "parameter itself, not a copy or a row of it"
+            f"not a mixture of this optimizer: {given}; pass the parameter itself, not a copy or a row "
+            "of it"
         )
 
     def _accounts_of(self, mixture: Tensor) -> Accounts:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from numbers import Real
+from reprlib import repr as brief
 from typing import Any
 
 from torch import Tensor
@@ -68,6 +69,8 @@ def require_settings(group: Group) -> dict[str, int | float]:
     """Settings of a group as plain numbers, η* put in for `lr=None`."""
     horizon, bound = _number("horizon", group), _number("reward_bound", group)
     relaxation = _number("relaxation", group)
+    if not isinstance(group["wipeout"], bool):
+        raise ConfigError(f"wipeout must be True or False, got {group['wipeout']!r}")
     if not (math.isfinite(horizon) and 1 <= horizon <= MOST_ROUNDS and horizon == int(horizon)):
         raise ConfigError(
             "horizon must be a whole number of rounds, at least 1 and at most 2**31 - 1, got "
@@ -93,6 +96,14 @@ def require_settings(group: Group) -> dict[str, int | float]:
         if not (math.isfinite(rate) and (rate > 0 or (rate == 0 and may_be_zero))):
             raise ConfigError(f"lr must be positive and finite, or None for the best one, got {rate}")
     return {"lr": rate, "horizon": int(horizon), "reward_bound": bound, "relaxation": relaxation}
+
+
+def require_saved(saved: object) -> None:
+    """Raise unless this has the form of an optimizer's saved state."""
+    if not isinstance(saved, Mapping) or not {"state", "param_groups"} <= saved.keys():
+        raise ConfigError(
+            f"a saved state is what ExpertsOptimizer.state_dict() gave, got {brief(saved)}; load that"
+        )
 
 
 def require_same_shapes(saved: Mapping[str, Any], accounts: Sequence[Accounts]) -> None:

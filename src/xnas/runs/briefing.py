@@ -53,6 +53,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
             found.append(f"without wipeout, relaxation {config.relaxation:g} changes nothing")
     if config.faithful:
         guards = {
+            "method": (config.method, "xnas"),
             "relaxation": (f"{config.relaxation:g}", "1"),
             "skip-dropout": (config.skip_dropout, "0"),
             "experts-lr": (str(config.experts_lr), "paper"),

@@ -1,7 +1,8 @@
 """A whole search: settings and data in, a run folder with a genotype out.
 
-The path to the algorithm goes on in `engine/search.py` (`play_round`), `methods/xnas.py` and `theory/`;
-on a GPU the same rounds are captured and replayed (`runs/backends.py`).
+The path to the algorithm goes on in `engine/search.py` (`play_round`), whose method is an optimizer that
+`methods/xnas.py` makes: `optim/experts.py` (`step`), `optim/accounts.py` (`play`), `theory/`. On a GPU
+the same rounds are captured and replayed (`runs/backends.py`).
 """
 
 from __future__ import annotations
