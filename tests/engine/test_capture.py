@@ -104,7 +104,12 @@ def test_a_capture_before_the_first_round_leaves_momenta_of_zero():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"skip_dropout": "0.6:0"}, {"method": "darts"}, {"accounting": "sample"}, {"relaxation": 0.05}],
+    [
+        {"skip_dropout": "0.6:0"},
+        {"relaxation": 0.05},
+        pytest.param({"method": "darts"}, marks=pytest.mark.slow),
+        pytest.param({"accounting": "sample"}, marks=pytest.mark.slow),
+    ],
 )
 def test_captured_rounds_are_the_plain_ones_with_deletions_between(arguments, without_graphs):
     epochs = 3 if "relaxation" in arguments else 2

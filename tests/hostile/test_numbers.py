@@ -123,7 +123,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+LIKE_OTHERS = (
+    "weights are infinite",
+    "gradients are infinite",
+    "out of the CPU's memory",
+    "dead device, told otherwise",
+)
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=pytest.mark.slow) if c in LIKE_OTHERS else c for c in CASES]
+)
 @pytest.mark.parametrize("begin", [a_search, a_training])
 def test_a_run_that_fails_says_where_what_and_what_to_try_and_keeps_a_checkpoint(tmp_path, case, begin):
     act, what, remedy = CASES[case]

@@ -24,7 +24,10 @@ print(sum(tally.kills.values()), sum(tally.faults.values()))
 """
 
 
-@pytest.mark.parametrize(("kind", "least", "step"), [("search", 9, 45), ("training", 7, 60)])
+@pytest.mark.parametrize(
+    ("kind", "least", "step"),
+    [("search", 9, 45), pytest.param("training", 7, 60, marks=pytest.mark.slow)],
+)
 def test_runs_that_are_killed_or_fail_end_as_if_nothing_had_been(tmp_path, kind, least, step):
     """In a process of its own: it forks, which a process with threads should not."""
     tests = Path(__file__).parents[1]
