@@ -62,6 +62,8 @@ def test_a_run_folder_is_trained_on_its_own_images(capsys, tmp_path, monkeypatch
     assert status == 0
     assert told.startswith("photos: ")
     assert xnas.load("trained", "cpu").card.trained_on == "photos"
+    config = xnas.TrainConfig(cell="found", cells=3, channels=2, batch_size=16, epochs=1, device="cpu")
+    assert xnas.load(xnas.train(config).out, "cpu").card.trained_on == "photos"
 
 
 def test_a_run_on_images_of_a_program_wants_data_to_be_named(capsys, tmp_path):

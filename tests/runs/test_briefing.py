@@ -31,6 +31,8 @@ def test_few_images_are_told_below_a_thousand():
 def test_a_faithful_search_names_what_is_not_faithful():
     lines = told(epochs=10, faithful=True, relaxation=0.1, skip_dropout="0.5")
     assert "faithful to the paper except for relaxation 0.1, skip-dropout 0.5" in lines
+    (line,) = (x for x in told(epochs=10, faithful=True, method="darts") if "faithful" in x)
+    assert line.startswith("faithful to the paper except for method darts")
     assert not any("except" in line for line in told(epochs=10, faithful=True))
 
 

@@ -18,10 +18,10 @@ from xnas.runs import search as job
 from xnas.runs.interrupt import finish
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
+from xnas.runs.sources import EMBEDDED
 from xnas.space import Genotype
 
 DEFAULTS = SearchConfig()
-EMBEDDED = "digits"
 
 
 def search(

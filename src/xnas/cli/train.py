@@ -10,15 +10,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.cli.display import TrainingDisplay
-from xnas.cli.search import EMBEDDED
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.runs import train as job
 from xnas.runs.interrupt import finish
-from xnas.runs.run_folder import RunFolder
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
-from xnas.space.zoo import PRESETS, list_cells
 
 DEFAULTS = TrainOptions()
 
@@ -59,29 +56,10 @@ def train(
         elif cell is None:
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
-            given = data or _data_of(cell)
-            result = job.train(TrainConfig(**asdict(options), cell=cell), given, display=display)
+            result = job.train(TrainConfig(**asdict(options), cell=cell), data, display=display)
     finish()
     if not quiet:
         print(farewell(result))
-
-
-def _data_of(cell: str) -> str:
-    """The images of the run whose folder is given as a cell, else the embedded ones."""
-    if cell in PRESETS or cell in list_cells():
-        return EMBEDDED
-    try:
-        if not (Path(cell) / "config.json").is_file():
-            return EMBEDDED
-    except (OSError, ValueError):  # a name that no file can have: whoever looks for the cell says so
-        return EMBEDDED
-    found = RunFolder.open(Path(cell)).data
-    if not isinstance(found, str):
-        raise ConfigError(
-            f"the run in {cell} does not say where its images are; name those to train on: "
-            f"xnas train {quote(cell)} DATA"
-        )
-    return found
 
 
 def farewell(result: TrainResult) -> str:

@@ -44,7 +44,14 @@ from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.saver import Saver
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import given_data, images_again, load_images, whereabouts
+from xnas.runs.sources import (
+    EMBEDDED,
+    given_data,
+    images_again,
+    load_images,
+    require_config,
+    whereabouts,
+)
 from xnas.runs.tensorboard import Curves
 from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
 from xnas.space import Genotype, discretize, explain
@@ -55,10 +62,11 @@ OUTLOOK_ROUNDS = 20
 
 
 def search(
-    config: SearchConfig, data: str | Path | Images = "digits", *, display: SearchDisplay | None = None
+    config: SearchConfig, data: str | Path | Images = EMBEDDED, *, display: SearchDisplay | None = None
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
-    data = given_data("search", SearchConfig, config, data)
+    require_config("search", SearchConfig, config)
+    data = given_data(data)
     ranks = join_ranks()
     truth = load_truth(config.truth)
     images = load_images(config, data) if isinstance(data, str) else data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from reprlib import repr as brief
+from shlex import quote
 from typing import Any
 
 import torch
@@ -27,6 +28,8 @@ from xnas.errors import ConfigError, DatasetError
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
+
+EMBEDDED = "digits"
 
 
 class Sources:
@@ -138,15 +141,30 @@ def holding(images: Images, device: torch.device) -> str:
     return f"{count}, all in memory on {device} ({images.images.numel() / 2**20:,.0f} MiB)"
 
 
-def given_data(
-    command: str, settings: type, config: object, data: str | Path | Images
-) -> str | ImageData | StreamedImages:
-    """The data of `xnas.COMMAND(config, data)`, if settings of its kind and images were given."""
+def require_config(command: str, settings: type, config: object) -> None:
+    """Raise unless the first argument of `xnas.COMMAND(config, data)` is settings of its kind."""
     if not isinstance(config, settings):
         raise ConfigError(
             f"xnas.{command} takes its settings first, got {brief(config)}; write "
             f"xnas.{command}(xnas.{settings.__name__}(...), data)"
         )
+
+
+def data_of(run: Path | None) -> str:
+    """Where the images of a run are; without a run the embedded ones."""
+    if run is None or not (run / "config.json").is_file():
+        return EMBEDDED
+    found = RunFolder.open(run).data
+    if not isinstance(found, str):
+        raise ConfigError(
+            f"the run in {run} does not say where its images are; name those to train on: "
+            f"xnas train {quote(str(run))} DATA"
+        )
+    return found
+
+
+def given_data(data: str | Path | Images) -> str | ImageData | StreamedImages:
+    """The second argument of `xnas.COMMAND(config, data)`, if it names or holds images."""
     given = str(data) if isinstance(data, Path) else data
     if not isinstance(given, str | ImageData | StreamedImages):
         raise ConfigError(

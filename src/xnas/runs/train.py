@@ -31,11 +31,19 @@ from xnas.runs.output import told_if_mute
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder, as_json
 from xnas.runs.saver import Saver
-from xnas.runs.sources import given_data, images_again, load_images, whereabouts
+from xnas.runs.sources import (
+    data_of,
+    given_data,
+    images_again,
+    load_images,
+    require_config,
+    whereabouts,
+)
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.runs.train_state import Best, better, restore, train_state
 from xnas.space import Genotype, find_genotype
+from xnas.space.zoo import run_of
 
 PROBE_STEPS = 10
 
@@ -54,12 +62,16 @@ class TrainResult:
 
 
 def train(
-    config: TrainConfig, data: str | Path | Images = "digits", *, display: TrainDisplay | None = None
+    config: TrainConfig, data: str | Path | Images | None = None, *, display: TrainDisplay | None = None
 ) -> TrainResult:
-    """Train the network of a cell on `data` (a dataset's name, a folder, or images)."""
-    data = given_data("train", TrainConfig, config, data)
+    """Train the network of a cell on `data` (a dataset's name, a folder, or images).
+
+    By default on the images of the run that the cell comes from, for other cells on the embedded digits.
+    """
+    require_config("train", TrainConfig, config)
     ranks = join_ranks()
     genotype = find_genotype(config.cell)
+    data = given_data(data_of(run_of(config.cell)) if data is None else data)
     require_cells(config, genotype)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)

@@ -7,8 +7,8 @@ state, as their batch norms learn nothing; batch norm and the weighted sum of a 
 gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
 read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
 weights' gradients. Pools, the older of a cell's inputs, and on the way back the gradients of weights and
-of that input, are computed beside the rest, which does not wait for them. Who is alive is a matter of
-index tables: a deletion makes new tables and compiles nothing.
+of that input, are computed beside the rest. Who is alive is a matter of index tables: a deletion makes
+new tables and compiles nothing.
 """
 
 from __future__ import annotations

@@ -129,6 +129,14 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
         ) from error
 
 
+def run_of(cell: str | Path | Genotype) -> Path | None:
+    """The run folder that `find_genotype` would take this cell from, if it is one."""
+    if isinstance(cell, Genotype) or is_arch(cell) or str(cell) in (*PRESETS, *list_cells()):
+        return None
+    path = genotype_file(cell)
+    return None if path == Path(cell) else path.parent
+
+
 def is_arch(cell: str | Path) -> bool:
     """Whether a cell is given as NAS-Bench-201's string, which begins with a bar."""
     return isinstance(cell, str) and cell.startswith("|")
