@@ -6,9 +6,9 @@ state, as their batch norms learn nothing; batch norm and the weighted sum of a 
 `advice`, where every expert's output waits, and the rewards fall out of the sums that batch norm's
 gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
 read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
-weights' gradients. Pools, the older of a cell's inputs, and on the way back the gradients of weights and
-of that input, are computed beside the rest. Who is alive is a matter of index tables: a deletion makes
-new tables and compiles nothing.
+weights' gradients. Pools, skip connections that reduce, the older of a cell's inputs, and on the way
+back the gradients of weights, are computed beside the rest. Who is alive is a matter of index tables: a
+deletion makes new tables and compiles nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient
 from xnas.kernels.pools import pool
 from xnas.space.cell import SearchCell
+from xnas.space.fused_reductions import Reductions
 from xnas.space.fused_tables import Departing, Tables
 
 
@@ -108,12 +109,13 @@ class _Nodes(torch.autograd.Function):
         else:
             x = torch.stack([before_that, previous])
         active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
+        kept, beside = [], Beside(previous.device)
         if tables.reductions:
             reduced = first.slots["reduced"]
-            ctx.halves = tables.reductions.forward(
-                active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
-            )
-        kept, beside = [], Beside(previous.device)
+            with beside.branch():
+                ctx.halves = tables.reductions.forward(
+                    active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
+                )
         for departure in tables.departures:
             states = _states(departure, [x, advice]), _states(departure, active)
             kept.append(_depart(departure, *states, packed, advice, moments, beside, learning=learning))
@@ -148,23 +150,22 @@ class _Nodes(torch.autograd.Function):
             {} if any(ctx.needs_input_grad[4:]) else None,
             Beside(advice.device),
         )
+        reduced = None
         for departure, kept in zip(reversed(tables.departures), reversed(ctx.kept), strict=True):
             back.see_rewards(departure.completes)
+            back.beside.join(but_last=2)  # those of the departure after this one, whose memory they keep
+            if tables.reductions and departure.node is None:
+                reduced = back.through_reductions(tables.reductions, departure, packed, ctx.halves)
             back.through(departure, _states(departure, active), packed, kept, inputs)
         back.beside.join()
+        if reduced is not None:
+            tables.reductions.add_gradient(reduced, gate=active[0], into=inputs)
         rewards = None
         if ctx.needs_input_grad[3]:
             rewards = torch.zeros_like(mixture).flatten()
             rewards[tables.mixture_index] = back.products[:, 1].sum(-1).to(rewards.dtype)
             rewards = rewards.reshape(mixture.shape)
         of_weights = back.of_weights or {}
-        if tables.reductions:
-            first = tables.departures[0]
-            flow = torch.empty_like(back.advice[first.slots["reduced"]])
-            back.along(first.passed, held=True, out=flow)
-            tables.reductions.input_gradient(flow, packed[-1], gate=active[0], into=inputs)
-            if back.of_weights is not None:
-                of_weights[len(packed) - 1] = tables.reductions.weight_gradient(ctx.halves, flow)
         found = (of_weights.get(index) for index in range(len(packed)))
         return None, inputs[0], inputs[1], rewards, *found
 
@@ -272,11 +273,22 @@ class _Back:
             out=out,
         )
 
+    def through_reductions(
+        self, reductions: Reductions, d: Departing, packed: Sequence[Tensor], halves: Tensor
+    ) -> Tensor:
+        """What flows back to the halves of the inputs that skip connections reduce, computed beside."""
+        with self.beside.branch():
+            flow = torch.empty_like(self.advice[d.slots["reduced"]])
+            self.along(d.passed, held=True, out=flow)
+            back = reductions.halves_gradient(flow, packed[-1])
+            if self.of_weights is not None:
+                self.of_weights[len(packed) - 1] = reductions.weight_gradient(halves, flow)
+        return back
+
     def through(
         self, d: Departing, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
     ) -> None:
         """Put what flows back to the states into `inputs`, or add it to the gradient of their node."""
-        self.beside.join(but_last=2)  # those of the departure after this one, whose memory they keep
         twice, size = d.twice, kept.taken.shape[1:]
         separable = len(d.normalized.slots)  # where they begin, behind all others and those between
         flows = self.advice.new_empty(separable + twice, *self.advice.shape[1:])

@@ -51,12 +51,15 @@ class Reductions:
         pointwise_with_moments(halves, weight, planes=self.planes, out=out, into=moments)
         return halves
 
-    def input_gradient(self, flow: Tensor, weight: Tensor, *, gate: Tensor, into: Tensor) -> None:
-        """Add what flows back to the inputs to `into`, where they (`gate`) were positive."""
+    def halves_gradient(self, flow: Tensor, weight: Tensor) -> Tensor:
+        """What flows back to the halves that each convolution reads."""
+        return pointwise(flow, weight.transpose(1, 2))
+
+    def add_gradient(self, halves: Tensor, *, gate: Tensor, into: Tensor) -> None:
+        """Add what flows back to `halves` to the inputs' gradient, where they (`gate`) were positive."""
         batch, height, width, channels = gate.shape[1:]
         size = batch, parts(height, 2), parts(width, 2), channels
-        halves = pointwise(flow, weight.transpose(1, 2)).view(-1, 2, *size)
-        add_spread(halves, self.first, gate=gate, into=into)
+        add_spread(halves.view(-1, 2, *size), self.first, gate=gate, into=into)
 
     def weight_gradient(self, halves: Tensor, flow: Tensor) -> Tensor:
         """Of what is packed."""
