@@ -23,6 +23,7 @@ def found_rows(results: Results) -> list[FoundHere]:
     trained = [line for cell in DEFAULT for line in cell_lines(results, cell)]
     if (len(searched), len(trained)) != (len(DEFAULT), len(DEFAULT) * len(SEEDS)):
         return []
+    alone = [line for line in searched if line["at_once"] == 1]
     errors = [100 - mean(by_seed.values()) for by_seed in accuracies(results, DEFAULT).values()]
     depths = [cell_depth(Genotype.from_json(json.dumps(line["genotype"]))) for line in searched]
     options = next(job.options for job in JOBS if job.of in DEFAULT)
@@ -30,7 +31,7 @@ def found_rows(results: Results) -> list[FoundHere]:
         FoundHere(
             row=ROW,
             searches=len(searched),
-            search_minutes=round(mean(_seconds(line) for line in searched) / 60, 2),
+            search_minutes=round(mean(map(_seconds, alone or searched)) / 60, 2),
             device=" or ".join(sorted({line["device"] for line in searched})),
             seeds=len(SEEDS),
             error=round(mean(errors), 2),

@@ -17,6 +17,7 @@ import search_claims
 import search_tables
 import searches
 import write_results
+from jobs import ResultsFile
 from write_results import Results, document
 from xnas.space import zoo_cell
 
@@ -104,8 +105,24 @@ def test_the_readme_has_the_accuracies_of_trained_cells():
     assert points is not None
     assert f"{points[1]}, {points[2]}." in told
     assert f"no skip dropout ({reached('darts-no-skip-dropout-')}, one cell)" in told
-    assert f"the paper's protocol ({reached('darts-faithful-')}, one training)" in told
+    assert f"the paper's protocol ({reached('darts-faithful-')}, one cell)" in told
     assert f"XNAS's reaches {reached('xnas')}, DARTS's second-order cell {reached('darts_v2')}" in told
+
+
+def test_the_search_that_was_repeated_gave_the_same():
+    first = {
+        (line["job"], line["command"]): line
+        for line in ResultsFile(ROOT / "results" / "searches.jsonl").lines()
+    }
+    again = ResultsFile(ROOT / "results" / "repeated.jsonl").lines()
+    assert again
+    for line in again:
+        before = first[line["job"], line["command"]]
+        for name in ("settings", "genotype", "decided_by", "ledger", "device"):
+            assert line[name] == before[name]
+        for now, then in zip(line["epochs"], before["epochs"], strict=True):
+            assert now.pop("cost") != then.pop("cost")
+            assert now == then
 
 
 def test_the_time_that_is_reckoned_is_that_of_rounds_timed_alone():

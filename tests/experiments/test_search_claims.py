@@ -284,6 +284,14 @@ def test_our_row_has_all_cells_of_the_default_search(tmp_path):
     assert json.loads(own_row.data(results))["rows"] == [asdict(row)]
 
 
+def test_our_row_has_the_time_of_a_search_that_had_the_gpu_to_itself(tmp_path):
+    def one_alone(line):
+        if line["job"] == "darts-default-1":
+            line.update(at_once=1, search_seconds=90.0)
+
+    assert own_row.found_rows(measured(tmp_path, one_alone))[0].search_minutes == 1.5
+
+
 def test_seconds_that_are_not_known_are_those_of_the_epochs(tmp_path):
     results = measured(tmp_path, lambda line: line.update(search_seconds=None))
     # 37 epochs of 3 seconds and 13 of 2 are 137.

@@ -22,7 +22,7 @@ class FoundHere:
     row: str
     searches: int
     search_minutes: float
-    """Of one search, on one GPU."""
+    """Of one search that has a GPU to itself, if any had."""
     device: str
     seeds: int
     """Trainings of each cell."""
@@ -46,8 +46,8 @@ class FoundHere:
     def note(self) -> str:
         """How the numbers came about."""
         return (
-            f"not the paper's: means over the cells of {self.searches} searches, "
-            f"{self.search_minutes:.1f} minutes each on one {self.device}; recipe {self.recipe}, "
+            f"not the paper's: means over the cells of {self.searches} searches; one takes "
+            f"{self.search_minutes:.1f} minutes on one {self.device}; recipe {self.recipe}, "
             f"{self.seeds} trainings a cell, standard deviation between cells {self.deviation:.2f} "
             "points"
         )
