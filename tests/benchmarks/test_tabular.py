@@ -1,5 +1,9 @@
 """The table of NAS-Bench-201: what it answers, and what it says of files that are not one."""
 
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean
+
 import pytest
 import torch
 from nasbench201 import (
@@ -16,6 +20,8 @@ from nasbench201 import (
 from xnas import ConfigError, DatasetError, Genotype, GenotypeError, create_model
 from xnas.benchmarks import Entry, TabularBenchmark, same_function_key
 
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "docs/results.md")
 SKIPS = arch(["skip_connect"] * 6)
 
 
@@ -228,6 +234,22 @@ def test_the_known_numbers_of_the_real_table():
     assert real.regret(SKIPS) == pytest.approx(94.3733 - 54.2967)
     assert real.classes == 6466
     assert all(real[arch(cell)].parameters == parameters(cell) for cell in all_cells())
+
+
+@needs_the_real_table
+def test_what_cells_without_a_search_reach_as_the_documents_tell_it():
+    real = TabularBenchmark.load(REAL)
+    open_to_it = sorted(e.test_200 for e in real.entries.values() if "none" not in e.arch)
+    count, drawn = len(open_to_it), 50
+    # The best of fifty is the i-th of all if one of them is, and the others are not above it.
+    chances = [(i / count) ** drawn for i in range(count + 1)]
+    best = sum(a * (high - low) for a, (low, high) in zip(open_to_it, pairwise(chances), strict=True))
+    convolutions = arch(["nor_conv_3x3"] * 6)
+    told = [" ".join((ROOT / name).read_text(encoding="utf8").split()) for name in DOCUMENTS]
+    for number in (f"{mean(open_to_it):.2f}", f"{best:.2f}", f"{real.accuracy(convolutions):.2f}"):
+        assert all(number in text for text in told)
+    assert f"{count:,} of them are open to it" in told[1]
+    assert f"rank {real.rank(convolutions)} " in told[1]
 
 
 def test_columns_twice_fractions_and_long_rows_are_refused(tmp_path):
