@@ -21,10 +21,11 @@ from xnas.errors import DatasetError, DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
+from xnas.runs.checks import settings_from_json
 from xnas.runs.devices import pick_device
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search import Silence, config_from_json
+from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
 from xnas.runs.tensorboard import Curves
 from xnas.space import SPACES, SearchSpace, find_genotype
@@ -604,9 +605,9 @@ def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
 
 def test_settings_of_another_version_are_named():
     with pytest.raises(ConfigError, match=r"settings in config.json are of another version"):
-        config_from_json({"warp": 9})
+        settings_from_json(SearchConfig, {"warp": 9})
     with pytest.raises(ConfigError, match=r"in config.json cannot be used: epochs must .* 'five'; rest"):
-        config_from_json({"epochs": "five"})
+        settings_from_json(SearchConfig, {"epochs": "five"})
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):

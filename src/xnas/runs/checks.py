@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from reprlib import repr as brief
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
 
@@ -13,6 +13,20 @@ LARGEST = 1 << 63  # no tensor, and no generator, holds more
 PATHS = ("out", "data_dir", "truth")
 MOST = {"cells": 1000, "channels": 1 << 16, "image_size": 4096, "batch_size": 1 << 20}
 """Settings beyond which nothing can be meant but a mistake, or to fill the memory."""
+
+C = TypeVar("C")
+
+
+def settings_from_json(kind: type[C], saved: dict[str, Any]) -> C:
+    """Settings as a run folder keeps them."""
+    try:
+        return kind(**saved)
+    except TypeError as error:
+        raise ConfigError(
+            f"the settings in config.json are of another version of xnas: {str(error)[:200]}; start anew"
+        ) from None
+    except ConfigError as error:
+        raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
 
 def require_kinds(config: Any) -> None:  # noqa: ANN401 - a frozen dataclass of settings

@@ -33,6 +33,7 @@ from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
+from xnas.runs.checks import settings_from_json
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, SearchDisplay, Silence
 from xnas.runs.failures import told_with
@@ -89,7 +90,7 @@ def resume_search(
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("search")
-        config = config_from_json(saved)
+        config = settings_from_json(SearchConfig, saved)
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "search")
         truth = truth_again(config.truth, display.warn)
@@ -135,20 +136,6 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         display.warn(f"{path} is damaged ({error}); the end of the search is written again")
         return
     raise FinishedError(f"the search in {folder.path} is finished; its cell is in genotype.json")
-
-
-def config_from_json(saved: dict[str, Any]) -> SearchConfig:
-    """Settings as a run folder keeps them."""
-    names = ("out", "data_dir", "truth")
-    try:
-        paths = {name: Path(saved[name]) for name in names if saved.get(name) is not None}
-        return SearchConfig(**{**saved, **paths})
-    except TypeError as error:
-        raise ConfigError(
-            f"the settings in config.json are of another version of xnas: {str(error)[:200]}"
-        ) from None
-    except ConfigError as error:
-        raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
 
 def _run(

@@ -19,6 +19,7 @@ from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
+from xnas.runs.checks import settings_from_json
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.failures import told_with
@@ -106,7 +107,7 @@ def resume_training(
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("train")
-        config = train_config_from_json(saved)
+        config = settings_from_json(TrainConfig, saved)
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "training")
         genotype = _genotype_again(folder, config)
@@ -159,19 +160,6 @@ def _genotype_again(folder: RunFolder, config: TrainConfig) -> Genotype:
         raise GenotypeError(
             f"{error}; the training was given the cell {config.cell}: restore the file from there"
         ) from error
-
-
-def train_config_from_json(saved: dict[str, Any]) -> TrainConfig:
-    """Settings as a run folder keeps them."""
-    try:
-        paths = {name: Path(saved[name]) for name in ("out", "data_dir") if saved.get(name) is not None}
-        return TrainConfig(**{**saved, **paths})
-    except TypeError as error:
-        raise ConfigError(
-            f"the settings in config.json are of another version of xnas: {str(error)[:200]}; start anew"
-        ) from None
-    except ConfigError as error:
-        raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
 
 def _run(
