@@ -147,8 +147,7 @@ def test_a_row_of_our_own_searches_ends_the_first_table_alone(monkeypatch):
     assert (found["parameters (M)"], found["search cost"]) == ("0.89", "0.005")
     assert (found["network"], found["our parameters"]) == ("cifar, 5 cells", 892_810)
     assert (
-        "one takes 7.2 minutes on one a GPU; recipe quick, 24 epochs, 3 trainings a cell"
-        in found["note"]
+        "one took 7.2 minutes on one a GPU; recipe quick, 24 epochs, 3 trainings a cell" in found["note"]
     )
     assert "its error does not compare with theirs" in table.note
     assert "XNAS, searched here" in table_page(table)
@@ -163,7 +162,7 @@ def test_our_own_row_decides_on_no_claim(monkeypatch):
         given[name] = reproduce_tables.table_with_claims(1)[2]
     assert [c.verdict for c in given["with"]] == [c.verdict for c in given["without"]]
     assert given["with"][:-1] == given["without"][:-1]
-    assert "A search of our own takes 7.2 minutes on one a GPU" in given["with"][-1].measured
+    assert "A search of our own took 7.2 minutes on one a GPU" in given["with"][-1].measured
 
 
 def test_rows_agree_as_their_digits_say(tables):

@@ -46,7 +46,7 @@ class FoundHere:
     def note(self) -> str:
         """How the numbers came about."""
         return (
-            f"not the paper's: means over the cells of {self.searches} searches; one takes "
+            f"not the paper's: means over the cells of {self.searches} searches; one took "
             f"{self.search_minutes:.1f} minutes on one {self.device}; recipe {self.recipe}, "
             f"{self.seeds} trainings a cell, standard deviation between cells {self.deviation:.2f} "
             "points"

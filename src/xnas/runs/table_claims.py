@@ -133,8 +133,8 @@ def _told_minutes(found: Sequence[FoundHere]) -> str:
     """What searches took here, which says nothing about the paper's time."""
     if not found:
         return "The time was not measured here"
-    takes = " and ".join(f"{row.search_minutes:.1f} minutes on one {row.device}" for row in found)
-    return f"A search of our own takes {takes}, another GPU and another program"
+    took = " and ".join(f"{row.search_minutes:.1f} minutes on one {row.device}" for row in found)
+    return f"A search of our own took {took}, another GPU and another program"
 
 
 def table_2_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
