@@ -55,6 +55,13 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     assert status == 0
     assert (tmp_path / "cell.svg").exists()
     assert json.loads((out / "config.json").read_text(encoding="utf8"))["data"] == str(photos)
+    (out / "genotype.json").unlink()
+    status, told, err = run(capsys, "search", "--resume", out, "--seed", "7")
+    assert (status, told) == (2, "")
+    assert "a run goes on with the seed that it has; leave it out: only backend" in err
+    status, told, err = run(capsys, "search", "--resume", out, "--backend", "fused")
+    assert status == 0, err
+    assert "rounds on cpu (fused, fp32)" in told
 
 
 def test_the_end_says_what_wiping_out_saved():
@@ -100,8 +107,8 @@ def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
         (("digits", "--experts-lr", "fast"), "--experts-lr"),
         (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
         (("--resume", "nowhere"), "there is no folder nowhere"),
-        (("--resume", "nowhere", "--epochs", "7"), "--resume goes on with the images and settings of"),
-        (("digits", "--resume", "nowhere"), "--resume goes on with the images and settings of the run"),
+        (("--resume", "nowhere", "--backend", "fused"), "there is no folder nowhere"),
+        (("digits", "--resume", "nowhere"), "--resume goes on with the images of the run; leave digits"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):

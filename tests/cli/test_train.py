@@ -139,11 +139,11 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),
         (("xnas", "digits", "--fold", "2"), "only freiburg has folds"),
         (("--resume", "nowhere"), "there is no folder nowhere; give the folder of a run"),
+        (("--resume", "nowhere", "--compile"), "there is no folder nowhere; give the folder of a run"),
         (
-            ("--resume", "nowhere", "--epochs", "7"),
-            "--resume goes on with the cell and settings of the run",
+            ("xnas", "--resume", "nowhere"),
+            "--resume goes on with the cell and the images of the run; lea",
         ),
-        (("xnas", "--resume", "nowhere"), "--resume goes on with the cell and settings of the run"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):

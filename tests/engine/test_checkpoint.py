@@ -72,7 +72,7 @@ def test_what_is_saved_after_a_damaged_one_is_newer_than_it(three):
 def test_if_all_are_damaged_nothing_is_begun_again_silently(three):
     for path in three.files():
         path.write_bytes(b"x")
-    with pytest.raises(ConfigError, match=r"000004-.* is damaged .*no other one before it: restore"):
+    with pytest.raises(ConfigError, match=r"000004-.* is damaged .*nor can the 2 before it be used"):
         newest(three)
 
 
@@ -201,7 +201,7 @@ def test_one_that_is_not_the_runs_is_passed_over_and_if_none_is_all_are_refused(
     told = f"{three.files()[0]}: the checkpoint is of another run; going on from the one before it, 00"
     assert warnings[0].startswith(told)
     least = 0
-    with pytest.raises(ConfigError, match=r"000004-.*another run; there is no other one before it"):
+    with pytest.raises(ConfigError, match=r"000004-.*another run; nor can the 2 before it be used"):
         three.newest(CPU, print, fit)
 
 

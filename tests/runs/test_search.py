@@ -21,7 +21,7 @@ from xnas.errors import DatasetError, DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
-from xnas.runs.checks import settings_from_json
+from xnas.runs.checks import settings_again
 from xnas.runs.devices import pick_device
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.run_folder import RunFolder
@@ -388,6 +388,38 @@ def test_settings_that_change_no_round_may_be_others(tmp_path, stopped_run):
     assert "going on after round 6" in display.lines
 
 
+def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_run):
+    copy, display = shutil.copytree(stopped_run, tmp_path / "copy"), Listening()
+    before = (copy / "config.json").read_bytes()
+    assert json.loads(before)["config"]["backend"] == "reference"
+    result = resume_search(copy, data=stripes(), display=display, backend="fused")
+    assert "going on after round 6" in display.lines
+    assert any(line.endswith("rounds on cpu (fused, fp32)") for line in display.lines)
+    assert len(result.epochs) == 3
+    assert (copy / "config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epochs": 9}, "goes on with the epochs that it has; leave it out: only backend, check"),
+        (
+            {"batch_size": 9},
+            "the batch-size that it has.*backend, checkpoint-minutes, data-dir, dev",
+        ),
+        ({"warp": 1}, "goes on with the warp that it has"),
+        ({"backend": "warp"}, "backend must be auto, reference, fused, got 'warp'"),
+    ],
+)
+def test_settings_that_say_which_rounds_are_played_are_not_given_anew(
+    tmp_path, stopped_run, changes, words
+):
+    copy = shutil.copytree(stopped_run, tmp_path / "copy")
+    with pytest.raises(ConfigError, match=words):
+        resume_search(copy, data=stripes(), **changes)
+    assert metrics(copy) == metrics(stopped_run)
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_one_checkpoint_of_another_run_is_passed_over(tmp_path, stopped_run, of_seed_7, told):
     """Also one that does not tell its settings, as of earlier versions, and does not fit."""
@@ -605,9 +637,9 @@ def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
 
 def test_settings_of_another_version_are_named():
     with pytest.raises(ConfigError, match=r"settings in config.json are of another version"):
-        settings_from_json(SearchConfig, {"warp": 9})
+        settings_again(SearchConfig, {"warp": 9}, {})
     with pytest.raises(ConfigError, match=r"in config.json cannot be used: epochs must .* 'five'; rest"):
-        settings_from_json(SearchConfig, {"epochs": "five"})
+        settings_again(SearchConfig, {"epochs": "five"}, {})
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):

@@ -327,7 +327,7 @@ def _without(key):
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (
             lambda p: _overwrite(p, b"x"),
-            r"is damaged \(its 1 bytes .*; there is no other one before",
+            r"is damaged \(its 1 bytes .*; nor can the 1 before it be used",
         ),
         (_without("best"), r"the checkpoint does not fit this training \(KeyError\)"),
         (_without("tally"), r"the checkpoint does not fit this training \(KeyError\)"),

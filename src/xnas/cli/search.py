@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -15,6 +14,7 @@ from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.records import SearchResult
 from xnas.runs import search as job
+from xnas.runs.checks import given_anew
 from xnas.runs.interrupt import finish
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
@@ -38,17 +38,16 @@ def search(
     data
         A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
     resume
-        Go on with the search in this run folder; its own settings hold.
+        Go on with the search in this run folder. Its own settings hold; --backend, --device,
+        --data-dir, --truth and --checkpoint-minutes may be given anew, for this call.
     """
     quiet = config.quiet or not speaks()
     with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
-            if data is not None or replace(config, quiet=False) != DEFAULTS:
-                raise ConfigError(
-                    "--resume goes on with the images and settings of the run; leave all others out"
-                )
+            if data is not None:
+                raise ConfigError(f"--resume goes on with the images of the run; leave {data} out")
             try:
-                result = job.resume_search(resume, display=display)
+                result = job.resume_search(resume, display=display, **given_anew(config, DEFAULTS))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume), RunFolder.open(resume).data)}")
                 return

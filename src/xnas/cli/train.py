@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -13,6 +13,7 @@ from xnas.cli.display import TrainingDisplay
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.runs import train as job
+from xnas.runs.checks import given_anew
 from xnas.runs.interrupt import finish
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
@@ -39,17 +40,18 @@ def train(
         A dataset (`xnas data` lists them) or a folder of class folders. By default the images of the run
         whose folder is given as a cell, for other cells the embedded digits.
     resume
-        Go on with the training in this run folder; its own settings hold.
+        Go on with the training in this run folder. Its own settings hold; --backend, --compile,
+        --device, --data-dir and --checkpoint-minutes may be given anew, for this call.
     """
     quiet = options.quiet or not speaks()
     with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
-            if cell is not None or replace(options, quiet=False) != DEFAULTS:
+            if cell is not None:
                 raise ConfigError(
-                    "--resume goes on with the cell and settings of the run; leave all others out"
+                    f"--resume goes on with the cell and the images of the run; leave {cell} out"
                 )
             try:
-                result = job.resume_training(resume, display=display)
+                result = job.resume_training(resume, display=display, **given_anew(options, DEFAULTS))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume))}")
                 return

@@ -168,10 +168,15 @@ class Checkpoints:
             return state
         if faults:
             raise ConfigError(
-                f"{faults[0]}; there is no other one before it: restore what was changed from a copy, "
-                "or begin a run in another folder with --out"
+                f"{faults[0]}; {_others(len(faults) - 1)}: restore what was changed from a copy, or "
+                "begin a run in another folder with --out"
             )
         return None
+
+
+def _others(count: int) -> str:
+    """What is said of checkpoints before one that cannot be used."""
+    return f"nor can the {count} before it be used" if count else "there is no other one before it"
 
 
 def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[s
     weights = sum(p.numel() for p in engine.weights)
     lines.append(
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
-        f"{game.updates} rounds on {engine.train_batch[0].device}"
+        f"{game.updates} rounds on {engine.train_batch[0].device} ({config.backend}, {config.precision})"
     )
     if isinstance(engine.method, ExpertsOptimizer):
         for kind, mixture in engine.mixtures.items():

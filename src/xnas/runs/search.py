@@ -33,7 +33,7 @@ from xnas.optim import ExpertsOptimizer
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
-from xnas.runs.checks import settings_from_json
+from xnas.runs.checks import settings_again
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, SearchDisplay, Silence
 from xnas.runs.failures import told_with
@@ -83,14 +83,22 @@ def search(
 
 
 def resume_search(
-    path: Path | str, *, data: Images | None = None, display: SearchDisplay | None = None
+    path: Path | str,
+    *,
+    data: Images | None = None,
+    display: SearchDisplay | None = None,
+    **changes: Any,  # noqa: ANN401 - settings
 ) -> SearchResult:
-    """Go on with a search that was stopped, from its last checkpoint or, without one, from its start."""
+    """Go on with a search that was stopped, from its last checkpoint or, without one, from its start.
+
+    Its settings hold, but `backend`, `device`, `data_dir`, `truth` and `checkpoint_minutes` may be given
+    anew, for this call.
+    """
     ranks = join_ranks()
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("search")
-        config = settings_from_json(SearchConfig, saved)
+        config = settings_again(SearchConfig, saved, changes)
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "search")
         truth = truth_again(config.truth, display.warn)

@@ -19,7 +19,7 @@ from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.records import EpochCost, Evaluation, TrainEpoch
-from xnas.runs.checks import settings_from_json
+from xnas.runs.checks import settings_again
 from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.failures import told_with
@@ -100,14 +100,22 @@ def train(
 
 
 def resume_training(
-    path: Path | str, *, data: Images | None = None, display: TrainDisplay | None = None
+    path: Path | str,
+    *,
+    data: Images | None = None,
+    display: TrainDisplay | None = None,
+    **changes: Any,  # noqa: ANN401 - settings
 ) -> TrainResult:
-    """Go on with a training that was stopped, from its last checkpoint or, without one, its start."""
+    """Go on with a training that was stopped, from its last checkpoint or, without one, its start.
+
+    Its settings hold, but `backend`, `compile`, `device`, `data_dir` and `checkpoint_minutes` may be
+    given anew, for this call.
+    """
     ranks = join_ranks()
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("train")
-        config = settings_from_json(TrainConfig, saved)
+        config = settings_again(TrainConfig, saved, changes)
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "training")
         genotype = _genotype_again(folder, config)
