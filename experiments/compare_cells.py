@@ -27,6 +27,7 @@ from jobs import (
     play,
     play_at_once,
     results_file,
+    script,
     shared_arguments,
     start_process,
     told_left,
@@ -175,4 +176,4 @@ def _about(job: CellTraining, arguments: Namespace) -> Record:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its trainings are stopped, too
-    raise SystemExit(main())
+    script(main)

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from jobs import script
 from watch import ran_on
 from xnas.data import ImageData, Images
 from xnas.engine import Search
@@ -237,4 +238,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    script(main)

@@ -18,11 +18,12 @@ import sys
 import time
 import zlib
 from abc import ABC, abstractmethod
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 STARTED = time.perf_counter()
 ROOT = Path(__file__).resolve().parent.parent
@@ -180,16 +181,25 @@ def play_at_once(
     *,
     at_once: int,
 ) -> list[J]:
-    """The same in several processes, each of which writes its own line; gives the jobs that are left."""
+    """The same in several processes, each of which writes its own line; gives the jobs that are left.
+
+    What a process was refused, as data that are not there, others would be, too: none begins after it.
+    """
     wanted = list(jobs)
     waiting = [job for job in wanted if not results.has(job)]
     running: list[Process] = []
+    refused = False
     try:
         while True:
-            running = [process for process in running if process.poll() is None]
+            ends = [(process, process.poll()) for process in running]
+            refused |= any(status == 2 for _, status in ends)
+            running = [process for process, status in ends if status is None]
+            waiting = [] if refused else waiting
             for job in [j for j in waiting if budget.allows(j.planned)][: at_once - len(running)]:
                 waiting.remove(job)
                 running.append(start(job))
+            if not running and refused:
+                raise SystemExit(2)
             if not running:
                 return [job for job in wanted if not results.has(job)]
             time.sleep(POLL)
@@ -255,10 +265,38 @@ def forget(folder: Path) -> None:
     Spent(folder).path.unlink(missing_ok=True)
 
 
+def script(main: Callable[[], int]) -> NoReturn:
+    """Run a script and exit as the command line does: what a user can mend is one line, and status 2."""
+    from xnas.errors import XnasError  # noqa: PLC0415 - after the clock has started
+
+    told, status = "", 0
+    try:
+        status = main()
+    except XnasError as error:
+        told, status = str(error), 2
+    except SystemExit as end:
+        if not isinstance(end.code, str):
+            raise
+        told, status = end.code, 2
+    except KeyboardInterrupt as stop:
+        told, status = str(stop) or "interrupted; the same command goes on", 130
+    if told:
+        print(f"{Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
+    raise SystemExit(status)
+
+
+def positive_seconds(word: str) -> float:
+    """An option's value."""
+    with suppress(ValueError):
+        if 0 < float(word) < float("inf"):
+            return float(word)
+    raise ArgumentTypeError(f"a positive number of seconds is wanted, got {word!r}")
+
+
 def shared_arguments(parser: ArgumentParser, results: str) -> None:
     """The options that every script of experiments has; `results` is its file under results/."""
     add = parser.add_argument
-    add("--seconds", type=float, help="time that may be used; by default as much as it takes")
+    add("--seconds", type=positive_seconds, help="time that may be used; by default as much as it takes")
     add("--cut", action="store_true", help="begin jobs that do not fit, too: resumed by the next call")
     add("--only", nargs="+", metavar="NAME", help="these jobs alone")
     add("--list", action="store_true", help="say what is done and what is left")

@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs import Budget, chosen, overview, play, results_file, shared_arguments, told_left
+from jobs import Budget, chosen, overview, play, results_file, script, shared_arguments, told_left
 from trainings import EPOCHS_100_S, Runner, Training, tiny
 
 # Epochs of the recipe that fit into the other times on the GPU of docs/results.md.
@@ -72,4 +72,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    script(main)

@@ -31,6 +31,7 @@ from jobs import (
     play,
     play_at_once,
     results_file,
+    script,
     shared_arguments,
     start_process,
     told_left,
@@ -303,4 +304,4 @@ def main(given: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its searches are stopped, too
-    raise SystemExit(main())
+    script(main)

@@ -21,7 +21,7 @@ import own_row
 import plots
 import search_claims
 import search_tables
-from jobs import ROOT, Record
+from jobs import ROOT, Record, script
 from quick_accuracy import JOBS
 from result_tables import NOTHING, Results, gib, machines, percent, seconds_of, spread, table
 from search_tables import true_accuracy
@@ -30,6 +30,7 @@ from trainings import Training
 
 RESULTS = ROOT / "results"
 DOCUMENT = ROOT / "docs" / "results.md"
+CELLS = ROOT / compare_cells.CELLS_FOLDER
 CLAIMS_NAME = "search-claims.md"
 MARKED = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end of table -->", re.DOTALL)
 
@@ -191,10 +192,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if anything would change")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="what to write; beside images/")
-    parser.add_argument(
-        "--cells", type=Path, default=ROOT / compare_cells.CELLS_FOLDER, help="where found cells go"
-    )
+    parser.add_argument("--cells", type=Path, default=CELLS, help="where found cells go")
     arguments = parser.parse_args(words)
+    _require_places(arguments)
     text = arguments.document.read_text(encoding="utf8")
     results = Results(arguments.results)
     folder = arguments.document.parent / "images"
@@ -214,8 +214,28 @@ def main(words: Sequence[str] | None = None) -> int:
             path.write_bytes(made[path])
         else:
             path.unlink()
+        print(f"{'written' if path in made else 'deleted, without data'}: {path}")
+    if not stale:
+        print("everything is as it would be written")
     return 0
 
 
+def _require_places(arguments: Namespace) -> None:
+    """Raise for results that are not there, or not ours and about to replace what ours say."""
+    if not arguments.results.is_dir():
+        raise SystemExit(f"there is no folder {arguments.results}; give one of results")
+    if not arguments.document.is_file():
+        raise SystemExit(f"there is no {arguments.document}; begin with a copy of {DOCUMENT}")
+    given = {arguments.document.resolve(), arguments.cells.resolve()}
+    if arguments.results.resolve() != RESULTS and given & {DOCUMENT, CELLS}:
+        raise SystemExit(
+            f"results of {arguments.results} would replace what results/ says; give --document and "
+            "--cells of their own"
+        )
+    for path in sorted(arguments.results.glob("*.jsonl")):
+        if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            raise SystemExit(f"{path} ends within a line; delete the rest, or let its script go on")
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    script(main)

@@ -233,7 +233,33 @@ def test_a_table_that_is_not_there_is_named(tmp_path):
         document("<!-- table: other -->\n<!-- end of table -->", Results(tmp_path))
 
 
-def test_the_check_says_whether_the_document_would_change(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--results", "resluts"], "there is no folder resluts; give one of results"),
+        (["--results", "."], r"results of \. would replace what results/ says; give --document and --c"),
+        (["--results", ".", "--document", "page.md"], r"results of \. would replace what results/ says"),
+        (["--document", "none.md"], r"there is no none\.md; begin with a copy of .*results\.md"),
+    ],
+)
+def test_results_from_elsewhere_replace_nothing(tmp_path, monkeypatch, words, told):
+    (tmp_path / "page.md").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=told):
+        write_results.main(words)
+    assert write_results.main(["--check"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
+def test_a_file_of_results_that_was_cut_short_is_named(tmp_path):
+    (tmp_path / "page.md").touch()
+    (tmp_path / "cells.jsonl").write_text('{"job": "a"', encoding="utf8")
+    words = ["--results", str(tmp_path), "--document", str(tmp_path / "page.md")]
+    with pytest.raises(SystemExit, match=r"cells\.jsonl ends within a line; delete the rest"):
+        write_results.main([*words, "--cells", str(tmp_path / "cells")])
+
+
+def test_the_check_says_whether_the_document_would_change(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text(
         "Before.\n\n<!-- table: goals -->\n<!-- end of table -->\n\nAfter.\n", encoding="utf8"
@@ -241,6 +267,9 @@ def test_the_check_says_whether_the_document_would_change(tmp_path):
     words = ["--results", str(tmp_path), "--document", str(page), "--cells", str(tmp_path / "cells")]
     assert write_results.main([*words, "--check"]) == 1
     assert write_results.main(words) == 0
+    assert f"written: {page}\n" in capsys.readouterr().out
+    assert write_results.main(words) == 0
+    assert capsys.readouterr().out == "everything is as it would be written\n"
     assert write_results.main([*words, "--check"]) == 0
     assert page.read_text(encoding="utf8").startswith("Before.")
     assert page.read_text(encoding="utf8").endswith("After.\n")

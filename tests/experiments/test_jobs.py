@@ -1,12 +1,15 @@
 """Borrowed time: done jobs are skipped, those that do not fit wait, lines are whole or not there."""
 
 import json
+from argparse import ArgumentTypeError
 from dataclasses import dataclass, replace
 
 import pytest
 
 import jobs
 from jobs import CUT_MARGIN, LEAST_CUT, Budget, Job, ResultsFile, Spent, chosen, flags, overview
+from xnas.errors import DatasetError
+from xnas.runs.interrupt import Interrupted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,43 @@ def test_a_broken_line_is_named(results):
         file.write("nonsense\n")
     with pytest.raises(SystemExit, match=r"results\.jsonl:2 is no JSON.*delete the line"):
         results.lines()
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "told"),
+    [
+        (DatasetError("no images; get some"), 2, "no images; get some\n"),
+        (SystemExit("no job called 'x'"), 2, "no job called 'x'\n"),
+        (SystemExit(3), 3, ""),
+        (KeyboardInterrupt(), 130, "interrupted; the same command goes on\n"),
+        (Interrupted("stopped after round 4"), 130, "stopped after round 4\n"),
+    ],
+)
+def test_a_script_ends_with_one_line_and_a_status(capsys, raised, status, told):
+    def main():
+        raise raised
+
+    with pytest.raises(SystemExit) as end:
+        jobs.script(main)
+    assert end.value.code == status
+    err = capsys.readouterr().err
+    assert err.endswith(told)
+    assert err.count("\n") == bool(told)
+
+
+def test_a_script_that_ends_well_has_its_own_status(capsys):
+    for status in (0, 3):
+        with pytest.raises(SystemExit) as end:
+            jobs.script(lambda value=status: value)
+        assert end.value.code == status
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("word", ["0", "-5", "inf", "nan", "soon"])
+def test_seconds_are_a_positive_number(word):
+    with pytest.raises(ArgumentTypeError, match=f"positive number of seconds is wanted, got '{word}'"):
+        jobs.positive_seconds(word)
+    assert jobs.positive_seconds("1.5") == 1.5
 
 
 def test_a_job_begins_only_if_its_planned_time_is_left():
@@ -179,6 +219,24 @@ def test_so_many_processes_run_at_once_and_no_more(results, monkeypatch):
     assert started == ["a", "c", "d", "e"]
     assert Fake.most == 2
     assert [job.name for job in left] == ["d"]  # it failed, and is not tried again in this call
+
+
+def test_after_one_that_was_refused_no_other_begins(results, monkeypatch):
+    started, status = [], {"a": None, "b": 2}
+
+    class Ending(Fake):
+        def poll(self):
+            return status[self.job.name]
+
+    def start(job):
+        started.append(job.name)
+        return Ending(results, job)
+
+    monkeypatch.setattr(jobs.time, "sleep", lambda _: status.update(a=0))
+    with pytest.raises(SystemExit) as end:
+        jobs.play_at_once([task("a"), task("b"), task("c")], results, Budget(None), start, at_once=2)
+    assert end.value.code == 2
+    assert started == ["a", "b"]
 
 
 def test_running_processes_are_stopped_when_the_script_is(results, monkeypatch):
