@@ -197,8 +197,8 @@ CLAIMS = {
         says="Other methods are “only slightly better than random search” (Sec. 1, after others); XNAS "
         "outperforms previous methods “by a large margin” (Sec. 4.2, Table 1). The paper trains no "
         "random cell.",
-        evidence="Trainings from scratch on CIFAR-10, recipe `quick`, 24 epochs, three seeds a cell "
-        "declared: small networks, far from the paper's 1,500 epochs. A cell is one observation. Test "
+        evidence="Trainings from scratch on CIFAR-10, recipe `quick`, 24 epochs, three seeds a cell: "
+        "small networks, far from the paper's 1,500 epochs. A cell is one observation. Test "
         "accuracies are those of the last weights, and all cells of the default search count, whatever "
         "theirs is.",
         parts=[
