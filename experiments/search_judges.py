@@ -98,19 +98,22 @@ def _alike(results: Results, jobs: Sequence[SearchJob]) -> bool:
     return len(conditions) == 1
 
 
-def _judged_times(results: Results, jobs: Sequence[SearchJob], shares: Sequence[float]) -> Outcome:
-    """The verdict on shares of time, and on what it was measured."""
+def _judged_times(
+    results: Results, jobs: Sequence[SearchJob], shares: Sequence[float], told: str
+) -> Outcome:
+    """The verdict on shares of time, and what is told of them with what they were measured on."""
+    where = machines(results.measured(jobs))
     if _alike(results, jobs):
-        return machines(results.measured(jobs)), claim_rules.saves(shares)
-    return f"Times do not compare: {machines(results.measured(jobs))}", "not decided"
+        return f"{told}. {where}", claim_rules.saves(shares)
+    return f"times do not compare, and these say nothing: {told}. {where}", "not decided"
 
 
 def faster(results: Results) -> Outcome:
     """Time that wipeout saves."""
     jobs = runs("wipeout", "default", "no-wipeout")
     saved = _time_saved(results, "default", "no-wipeout")
-    where, verdict = _judged_times(results, jobs, list(saved.values()))
-    return f"time saved: {_by_seed({s: f'{100 * v:.1f} %' for s, v in saved.items()})}. {where}", verdict
+    told = f"time saved: {_by_seed({s: f'{100 * v:.1f} %' for s, v in saved.items()})}"
+    return _judged_times(results, jobs, list(saved.values()), told)
 
 
 def smaller(results: Results) -> Outcome:
@@ -139,8 +142,7 @@ def relaxed(results: Results) -> Outcome:
         f"{spread(_truths(_lines(results, 'wipeout', name)))} %"
         for name, by_seed in saved.items()
     )
-    where, verdict = _judged_times(results, runs("wipeout", "default", *RELAXED), shares)
-    return f"{numbers}. {where}", verdict
+    return _judged_times(results, runs("wipeout", "default", *RELAXED), shares, numbers)
 
 
 def decisive_rate(results: Results) -> Outcome:
