@@ -105,7 +105,7 @@ def _judged_times(
     where = machines(results.measured(jobs))
     if _alike(results, jobs):
         return f"{told}. {where}", claim_rules.saves(shares)
-    return f"times do not compare, and these say nothing: {told}. {where}", "not decided"
+    return f"times do not compare, and shares of them say nothing: {told}. {where}", "not decided"
 
 
 def faster(results: Results) -> Outcome:
