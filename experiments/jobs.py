@@ -90,6 +90,8 @@ class ResultsFile:
                 found.append(json.loads(line))
             except ValueError as error:
                 raise SystemExit(f"{self.path}:{number} is no JSON ({error}); delete the line") from None
+            if not isinstance(found[-1], dict) or not {"job", "command"} <= found[-1].keys():
+                raise SystemExit(f"{self.path}:{number} names no job and command; delete the line")
         return found
 
     def has(self, job: Job) -> bool:
@@ -181,25 +183,16 @@ def play_at_once(
     *,
     at_once: int,
 ) -> list[J]:
-    """The same in several processes, each of which writes its own line; gives the jobs that are left.
-
-    What a process was refused, as data that are not there, others would be, too: none begins after it.
-    """
+    """The same in several processes, each of which writes its own line; gives the jobs that are left."""
     wanted = list(jobs)
     waiting = [job for job in wanted if not results.has(job)]
     running: list[Process] = []
-    refused = False
     try:
         while True:
-            ends = [(process, process.poll()) for process in running]
-            refused |= any(status == 2 for _, status in ends)
-            running = [process for process, status in ends if status is None]
-            waiting = [] if refused else waiting
+            running = [process for process in running if process.poll() is None]
             for job in [j for j in waiting if budget.allows(j.planned)][: at_once - len(running)]:
                 waiting.remove(job)
                 running.append(start(job))
-            if not running and refused:
-                raise SystemExit(2)
             if not running:
                 return [job for job in wanted if not results.has(job)]
             time.sleep(POLL)
@@ -279,7 +272,8 @@ def script(main: Callable[[], int]) -> NoReturn:
             raise
         told, status = end.code, 2
     except KeyboardInterrupt as stop:
-        told, status = str(stop) or "interrupted; the same command goes on", 130
+        stopped = str(stop).partition(";")[0] or "interrupted"
+        told, status = f"{stopped}; the same command goes on", 130
     if told:
         print(f"{Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
     raise SystemExit(status)
@@ -306,6 +300,12 @@ def shared_arguments(parser: ArgumentParser, results: str) -> None:
     add("--runs", type=Path, default=Path("runs/experiments"), help="where run folders are made")
     add("--keep", action="store_true", help="keep the folders of finished runs")
     add("--tiny", action="store_true", help="rehearse: the same jobs in seconds, on digits")
+
+
+def lent(arguments: Namespace) -> Record:
+    """Where a run that is resumed finds its images and its device, which may be another machine's."""
+    given = {"device": arguments.device, "data_dir": arguments.data_dir}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def usual_results(name: str, *, tiny: bool) -> Path:

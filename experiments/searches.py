@@ -27,6 +27,7 @@ from jobs import (
     chosen,
     flags,
     forget,
+    lent,
     overview,
     play,
     play_at_once,
@@ -167,7 +168,7 @@ class Runner:
         watch = Watch(job.name, deadline=self.budget.deadline(), stop_after=job.stop_after)
         try:
             if (folder / "config.json").exists():
-                resume_search(folder, display=watch)
+                resume_search(folder, display=watch, **lent(self.arguments))
                 return
             config = replace(
                 job.config(),

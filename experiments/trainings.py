@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from jobs import ROOT, STARTED, Budget, Job, Record, Spent, flags, forget
+from jobs import ROOT, STARTED, Budget, Job, Record, Spent, flags, forget, lent
 from watch import Watch, ran_on
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.train import TrainResult, resume_training, train
@@ -93,7 +93,7 @@ class Runner:
 
     def _train(self, job: Training, folder: Path, watch: Watch) -> TrainResult:
         if (folder / "config.json").exists():
-            return resume_training(folder, display=watch)
+            return resume_training(folder, display=watch, **lent(self.arguments))
         cell = str(ROOT / job.cell) if job.cell.endswith(".json") else job.cell
         config = replace(
             job.config(),

@@ -182,7 +182,7 @@ def _as_made(path: Path, content: bytes) -> bool:
 
 def _row_path(arguments: Namespace) -> Path:
     """The package's data file; results from elsewhere may be made up: theirs goes beside the page."""
-    ours = arguments.results.resolve() == RESULTS
+    ours = arguments.results.resolve() == RESULTS.resolve()
     return own_row.PATH if ours else Path(arguments.document.with_name(own_row.PATH.name))
 
 
@@ -226,11 +226,12 @@ def _require_places(arguments: Namespace) -> None:
         raise SystemExit(f"there is no folder {arguments.results}; give one of results")
     if not arguments.document.is_file():
         raise SystemExit(f"there is no {arguments.document}; begin with a copy of {DOCUMENT}")
-    given = {arguments.document.resolve(), arguments.cells.resolve()}
-    if arguments.results.resolve() != RESULTS and given & {DOCUMENT, CELLS}:
+    ours = arguments.results.resolve() == RESULTS.resolve()
+    given = {arguments.document.resolve().parent, arguments.cells.resolve()}
+    if not ours and given & {DOCUMENT.resolve().parent, CELLS.resolve()}:
         raise SystemExit(
-            f"results of {arguments.results} would replace what results/ says; give --document and "
-            "--cells of their own"
+            f"results of {arguments.results} would replace what results/ says; give a --document in "
+            "another folder, and --cells"
         )
     for path in sorted(arguments.results.glob("*.jsonl")):
         if path.stat().st_size and not path.read_bytes().endswith(b"\n"):

@@ -246,8 +246,12 @@ def test_a_table_that_is_not_there_is_named(tmp_path):
     ("words", "told"),
     [
         (["--results", "resluts"], "there is no folder resluts; give one of results"),
-        (["--results", "."], r"results of \. would replace what results/ says; give --document and --c"),
+        (["--results", "."], r"results of \. would replace what results/ says; give a --document in"),
         (["--results", ".", "--document", "page.md"], r"results of \. would replace what results/ says"),
+        (
+            ["--results", ".", "--document", "DOCS/performance.md", "--cells", "cells"],
+            "would replace what results/ says; give a --document in another folder, and --cells",
+        ),
         (["--document", "none.md"], r"there is no none\.md; begin with a copy of .*results\.md"),
     ],
 )
@@ -255,7 +259,7 @@ def test_results_from_elsewhere_replace_nothing(tmp_path, monkeypatch, words, to
     (tmp_path / "page.md").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=told):
-        write_results.main(words)
+        write_results.main([word.replace("DOCS", str(ROOT / "docs")) for word in words])
     assert write_results.main(["--check"]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
 

@@ -62,6 +62,12 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     status, told, err = run(capsys, "search", "--resume", out, "--backend", "fused")
     assert status == 0, err
     assert "rounds on cpu (fused, fp32)" in told
+    saved = json.loads((out / "config.json").read_text(encoding="utf8"))
+    saved["config"]["device"] = "cuda:77"  # as if the run had been begun on another machine
+    (out / "config.json").write_text(json.dumps(saved), encoding="utf8")
+    (out / "genotype.json").unlink()
+    assert run(capsys, "search", "--resume", out)[0] == 2
+    assert run(capsys, "search", "--resume", out, "--device=auto")[0] == 0
 
 
 def test_the_end_says_what_wiping_out_saved():

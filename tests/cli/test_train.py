@@ -110,6 +110,30 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monk
     assert metrics(out) == metrics(finished)
 
 
+def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_path, monkeypatch):
+    out, stop = tmp_path / "run", 3
+
+    def interrupt(_, training):
+        if training.steps == stop:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("xnas.cli.display.TrainingDisplay.after_step", interrupt)
+        run(capsys, "train", "xnas", "digits", "--out", out, *TINY)
+        stop = 5
+        again = ["train", "--resume", out, "--device", "cpu", "--no-compile"]
+        status, _, err = run(capsys, *again, "--checkpoint-minutes=0")
+    assert status == 130
+    words = f"go on with: xnas train --resume {out} --device cpu --checkpoint-minutes 0.0 --no-compile\n"
+    assert set(err[err.index("go on") :].split()) == set(words.split())
+    status, told, err = run(capsys, *again, "--epochs", "9")
+    assert (status, told) == (2, "")
+    assert "a run goes on with the epochs that it has; leave it out: only backend, checkpoint-mi" in err
+    status, told, err = run(capsys, *again)
+    assert (status, err) == (0, "")
+    assert "going on after step 5" in told
+
+
 def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
     flags = ["--cells", "3", "--epochs", "1", "--batch-size", "512", "--max-params", "5e4"]
     status, told, _ = run(capsys, "train", "xnas", "--out", tmp_path / "run", "--device", "cpu", *flags)

@@ -87,7 +87,11 @@ def test_a_broken_line_is_named(results):
         (SystemExit("no job called 'x'"), 2, "no job called 'x'\n"),
         (SystemExit(3), 3, ""),
         (KeyboardInterrupt(), 130, "interrupted; the same command goes on\n"),
-        (Interrupted("stopped after round 4"), 130, "stopped after round 4\n"),
+        (
+            Interrupted("stopped after round 4; go on with: xnas"),
+            130,
+            "stopped after round 4; the same command goes on\n",
+        ),
     ],
 )
 def test_a_script_ends_with_one_line_and_a_status(capsys, raised, status, told):
@@ -115,6 +119,14 @@ def test_seconds_are_a_positive_number(word):
     with pytest.raises(ArgumentTypeError, match=f"positive number of seconds is wanted, got '{word}'"):
         jobs.positive_seconds(word)
     assert jobs.positive_seconds("1.5") == 1.5
+
+
+@pytest.mark.parametrize("text", ['{"job": "a"}', "[]", "3"])
+def test_a_line_of_no_job_is_named(results, text):
+    results.append(line(task("a")))
+    results.path.write_text(f"{text}\n", encoding="utf8")
+    with pytest.raises(SystemExit, match=r"results\.jsonl:1 names no job and command; delete the line"):
+        results.lines()
 
 
 def test_a_job_begins_only_if_its_planned_time_is_left():
@@ -219,24 +231,6 @@ def test_so_many_processes_run_at_once_and_no_more(results, monkeypatch):
     assert started == ["a", "c", "d", "e"]
     assert Fake.most == 2
     assert [job.name for job in left] == ["d"]  # it failed, and is not tried again in this call
-
-
-def test_after_one_that_was_refused_no_other_begins(results, monkeypatch):
-    started, status = [], {"a": None, "b": 2}
-
-    class Ending(Fake):
-        def poll(self):
-            return status[self.job.name]
-
-    def start(job):
-        started.append(job.name)
-        return Ending(results, job)
-
-    monkeypatch.setattr(jobs.time, "sleep", lambda _: status.update(a=0))
-    with pytest.raises(SystemExit) as end:
-        jobs.play_at_once([task("a"), task("b"), task("c")], results, Budget(None), start, at_once=2)
-    assert end.value.code == 2
-    assert started == ["a", "b"]
 
 
 def test_running_processes_are_stopped_when_the_script_is(results, monkeypatch):

@@ -392,8 +392,12 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
     copy, display = shutil.copytree(stopped_run, tmp_path / "copy"), Listening()
     before = (copy / "config.json").read_bytes()
     assert json.loads(before)["config"]["backend"] == "reference"
+    with pytest.raises(
+        Interrupted, match=r"with: xnas.resume_search\('.*', data=..., backend='fused'\)"
+    ):
+        resume_search(copy, data=stripes(), display=Listening(stop_after=7), backend="fused")
     result = resume_search(copy, data=stripes(), display=display, backend="fused")
-    assert "going on after round 6" in display.lines
+    assert "going on after round 7" in display.lines
     assert any(line.endswith("rounds on cpu (fused, fp32)") for line in display.lines)
     assert len(result.epochs) == 3
     assert (copy / "config.json").read_bytes() == before
@@ -407,7 +411,8 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
             {"batch_size": 9},
             "the batch-size that it has.*backend, checkpoint-minutes, data-dir, dev",
         ),
-        ({"warp": 1}, "goes on with the warp that it has"),
+        ({"truth": "x.csv"}, "goes on with the truth that it has"),
+        ({"warp": 1}, "a run has no setting warp; leave it out: only backend"),
         ({"backend": "warp"}, "backend must be auto, reference, fused, got 'warp'"),
     ],
 )

@@ -65,7 +65,7 @@ def test_reductions_together_are_the_modules_alone(sources):
         upstream, products, moments, normalization_sums(upstream, products, moments)
     )
     into = torch.ones_like(inputs)
-    together.input_gradient(flow, weight, gate=active, into=into)
+    together.add_gradient(together.halves_gradient(flow, weight), gate=active, into=into)
     together.packed.backward(together.weight_gradient(halves, flow))
     for index, (module, one, source) in enumerate(zip(modules, alone, sources, strict=True)):
         expected = one(inputs[source].permute(0, 3, 1, 2)).permute(0, 2, 3, 1).flatten(0, 2)

@@ -20,6 +20,7 @@ from xnas.cli.bench import bench
 from xnas.cli.data import data
 from xnas.cli.evaluate import evaluate
 from xnas.cli.export import export
+from xnas.cli.given import command
 from xnas.cli.predict import predict
 from xnas.cli.reproduce import reproduce
 from xnas.cli.search import search
@@ -76,9 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if "" in given:  # as a path it would mean the folder at hand
             raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
-        with unwound_by_signals():
+        words = [_at_home(word) for word in given if word != "--debug"]
+        with unwound_by_signals(), command(words):
             app(
-                [_at_home(word) for word in given if word != "--debug"],
+                words,
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_none",

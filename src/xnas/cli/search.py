@@ -9,12 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.cli.display import SearchDisplay
+from xnas.cli.given import given_anew
 from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.records import SearchResult
 from xnas.runs import search as job
-from xnas.runs.checks import given_anew
 from xnas.runs.interrupt import finish
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
@@ -39,7 +39,7 @@ def search(
         A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
     resume
         Go on with the search in this run folder. Its own settings hold; --backend, --device,
-        --data-dir, --truth and --checkpoint-minutes may be given anew, for this call.
+        --data-dir and --checkpoint-minutes may be given anew, for this call.
     """
     quiet = config.quiet or not speaks()
     with SearchDisplay(quiet=quiet) as display:
@@ -47,7 +47,7 @@ def search(
             if data is not None:
                 raise ConfigError(f"--resume goes on with the images of the run; leave {data} out")
             try:
-                result = job.resume_search(resume, display=display, **given_anew(config, DEFAULTS))
+                result = job.resume_search(resume, display=display, **given_anew(config))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume), RunFolder.open(resume).data)}")
                 return

@@ -10,10 +10,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.cli.display import TrainingDisplay
+from xnas.cli.given import given_anew
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.runs import train as job
-from xnas.runs.checks import given_anew
 from xnas.runs.interrupt import finish
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
@@ -51,7 +51,7 @@ def train(
                     f"--resume goes on with the cell and the images of the run; leave {cell} out"
                 )
             try:
-                result = job.resume_training(resume, display=display, **given_anew(options, DEFAULTS))
+                result = job.resume_training(resume, display=display, **given_anew(options))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume))}")
                 return

@@ -24,8 +24,8 @@ MISSING = object()
 GENERATOR_BYTES = {"cpu": 5056, "cuda": 16}
 """Of a state of PyTorch's generators, by kind of device: neither takes over that of the other."""
 WAYS_BACK = {
-    "cpu": "resume it without a GPU: set CUDA_VISIBLE_DEVICES to nothing",
-    "cuda": "resume it on a machine with a GPU",
+    "cpu": "resume it with --device cpu",
+    "cuda": "resume it on a GPU",
 }
 
 

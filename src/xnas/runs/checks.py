@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as brief
 from types import UnionType
@@ -13,7 +13,7 @@ from xnas.errors import ConfigError
 
 LARGEST = 1 << 63  # no tensor, and no generator, holds more
 PATHS = ("out", "data_dir", "truth")
-CHANGEABLE = ("backend", "checkpoint_minutes", "compile", "data_dir", "device", "truth")
+CHANGEABLE = ("backend", "checkpoint_minutes", "compile", "data_dir", "device")
 """Settings that a run may be resumed with: they do not say which rounds it plays."""
 MOST = {"cells": 1000, "channels": 1 << 16, "image_size": 4096, "batch_size": 1 << 20}
 """Settings beyond which nothing can be meant but a mistake, or to fill the memory."""
@@ -23,22 +23,17 @@ C = TypeVar("C")
 
 def settings_again(kind: type[C], saved: dict[str, Any], changes: Mapping[str, Any]) -> C:
     """Settings as a run folder keeps them, but for `changes`, which are made for one call alone."""
-    free = [name for name in CHANGEABLE if name in saved]
+    known = get_type_hints(kind)
+    free = [name for name in CHANGEABLE if name in known]
     for name in changes:
         if name not in free:
+            fault = "goes on with the {} that it has" if name in known else "has no setting {}"
             raise ConfigError(
-                f"a run goes on with the {name.replace('_', '-')} that it has; leave it out: only "
+                f"a run {fault.format(name.replace('_', '-'))}; leave it out: only "
                 f"{', '.join(free).replace('_', '-')} may change"
             )
     config = _settings_from_json(kind, saved)
     return replace(config, **changes)  # type: ignore[type-var]
-
-
-def given_anew(options: Any, defaults: Any) -> dict[str, Any]:  # noqa: ANN401 - dataclasses of settings
-    """Settings that differ from what they are by default, how much is printed aside."""
-    names = [field.name for field in fields(options) if field.name != "quiet"]
-    found = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in found.items() if value != getattr(defaults, name)}
 
 
 def _settings_from_json(kind: type[C], saved: dict[str, Any]) -> C:

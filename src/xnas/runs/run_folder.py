@@ -78,6 +78,8 @@ class RunFolder:
         """What is written before config.json, by name."""
         self.settings: dict[str, Any] = {}
         """Those that say which rounds are played: checkpoints of others are not this run's."""
+        self.changes: dict[str, Any] = {}
+        """Others that were given anew when the run was resumed."""
 
     @classmethod
     def create(cls, path: Path, data: str | None, first: Mapping[str, str] | None = None) -> RunFolder:
@@ -230,6 +232,24 @@ class RunFolder:
             )
         self.settings = _settings(saved)
         return fingerprint, config
+
+    @property
+    def resumed_by(self) -> str:
+        """The options of the command that goes on."""
+        words = ["--resume", quote(str(self.path))]
+        for name, value in self.changes.items():
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words += [f"--{flag}", quote(str(value))]
+        return " ".join(words)
+
+    @property
+    def resumed_with(self) -> str:
+        """The arguments of the function that goes on, where images were handed over in memory."""
+        changes = [f"{name}={value!r}" for name, value in self.changes.items()]
+        return ", ".join([repr(str(self.path)), "data=...", *changes])
 
     def write_json(self, name: str, value: object) -> None:
         """Write records as JSON, whole or not at all."""

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from xnas.benchmarks import TabularBenchmark
@@ -89,16 +88,17 @@ def resume_search(
     display: SearchDisplay | None = None,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> SearchResult:
-    """Go on with a search that was stopped, from its last checkpoint or, without one, from its start.
+    """Go on with a search that was stopped, from its last checkpoint or, without one, its start.
 
-    Its settings hold, but `backend`, `device`, `data_dir`, `truth` and `checkpoint_minutes` may be given
-    anew, for this call.
+    Its settings hold, but `backend`, `device`, `data_dir` and `checkpoint_minutes` may be given anew,
+    for this call.
     """
     ranks = join_ranks()
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("search")
         config = settings_again(SearchConfig, saved, changes)
+        folder.changes = changes
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "search")
         truth = truth_again(config.truth, display.warn)
@@ -261,9 +261,9 @@ def _play_epoch(
 
 
 def _how_to_go_on(folder: RunFolder, engine: Search) -> str:
-    command = f"{engine.ranks.command} search --resume {quote(str(folder.path))}"
+    command = f"{engine.ranks.command} search {folder.resumed_by}"
     if folder.data is None:
-        command = f"xnas.resume_search({str(folder.path)!r}, data=...), with the same ImageData"
+        command = f"xnas.resume_search({folder.resumed_with}), with the same ImageData"
     return f"stopped after round {engine.rounds}; go on with: {command}"
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import torch
@@ -116,6 +115,7 @@ def resume_training(
     with folder.locked():
         fingerprint, saved = folder.read_config("train")
         config = settings_again(TrainConfig, saved, changes)
+        folder.changes = changes
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "training")
         genotype = _genotype_again(folder, config)
@@ -327,9 +327,9 @@ def _evaluate(prepared: PreparedTraining, batches: Iterable[tuple[Tensor, Tensor
 
 
 def _how_to_go_on(folder: RunFolder, training: Training) -> str:
-    command = f"{training.ranks.command} train --resume {quote(str(folder.path))}"
+    command = f"{training.ranks.command} train {folder.resumed_by}"
     if folder.data is None:
-        command = f"xnas.resume_training({str(folder.path)!r}, data=...), with the same images"
+        command = f"xnas.resume_training({folder.resumed_with}), with the same images"
     return f"stopped after step {training.steps}; go on with: {command}"
 
 
