@@ -22,6 +22,7 @@ import torch
 from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
+from xnas.runs.checks import CHANGEABLE
 from xnas.runs.folder import require_no_link, told_as
 from xnas.runs.made_with import made_with
 from xnas.runs.metrics_file import MetricsFile
@@ -37,17 +38,7 @@ READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.sa
 REMEDY = "restore it from a copy, or begin a run in another folder"
 KINDS = {"search": "search", "train": "training"}  # by the command that makes them
 MOVED = "copy the run folder elsewhere and resume it there"
-FREE = {
-    "out",
-    "device",
-    "quiet",
-    "data_dir",
-    "truth",
-    "cell",
-    "checkpoint_minutes",
-    "backend",
-    "compile",
-}
+FREE = {*CHANGEABLE, "out", "quiet", "truth", "cell"}
 """Settings that a run may go on without: they do not say which rounds it plays."""
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
 """What a run writes when it has played all, but for the last file, which says so."""
