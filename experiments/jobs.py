@@ -61,18 +61,6 @@ class Job(ABC):
 J = TypeVar("J", bound=Job)
 
 
-def flags(options: Mapping[str, Any]) -> str:
-    """Settings as the command line takes them: `{"wipeout": False, "seed": 1}` is two flags."""
-    words = []
-    for name, value in options.items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words.append(f"--{flag} {value}")
-    return " ".join(words)
-
-
 class ResultsFile:
     """One JSON object a line, each a finished job. Several processes may append."""
 

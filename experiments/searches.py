@@ -25,7 +25,6 @@ from jobs import (
     ResultsFile,
     Spent,
     chosen,
-    flags,
     forget,
     lent,
     overview,
@@ -41,6 +40,7 @@ from watch import Watch, ran_on
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
+from xnas.words import flags
 
 EPOCHS = 50
 FIRST_EPOCHS = 5

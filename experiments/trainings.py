@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from jobs import ROOT, STARTED, Budget, Job, Record, Spent, flags, forget, lent
+from jobs import ROOT, STARTED, Budget, Job, Record, Spent, forget, lent
 from watch import Watch, ran_on
 from xnas.runs.interrupt import Interrupted
 from xnas.runs.train import TrainResult, resume_training, train
 from xnas.runs.train_config import TrainConfig
+from xnas.words import flags
 
 IMPORTED = time.perf_counter() - STARTED
 

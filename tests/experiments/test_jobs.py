@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 import jobs
-from jobs import CUT_MARGIN, LEAST_CUT, Budget, Job, ResultsFile, Spent, chosen, flags, overview
+from jobs import CUT_MARGIN, LEAST_CUT, Budget, Job, ResultsFile, Spent, chosen, overview
 from xnas.errors import DatasetError
 from xnas.runs.interrupt import Interrupted
+from xnas.words import flags
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,7 @@ def results(tmp_path):
 def test_settings_are_written_as_the_command_line_takes_them():
     options = {"epochs": 5, "batch_size": 8, "faithful": True, "wipeout": False}
     assert flags(options) == "--epochs 5 --batch-size 8 --faithful --no-wipeout"
+    assert flags({"resume": "my runs/1"}) == "--resume 'my runs/1'"
 
 
 def test_a_job_is_done_when_its_name_and_command_are_in_the_file(results):

@@ -77,11 +77,19 @@ def test_the_random_cells_are_those_of_their_seeds(seed):
     assert cell == Genotype.random("darts", seed)
 
 
+def begun_elsewhere(folder):
+    """As if the run had been begun on another machine, which has another device."""
+    saved = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    saved["config"]["device"] = "cuda:77"
+    (folder / "config.json").write_text(json.dumps(saved), encoding="utf8")
+
+
 def test_a_training_that_was_cut_goes_on_and_gives_the_same(tmp_path):
     job = trainings.tiny(quick_accuracy.JOBS[0])
     whole = trainings.Runner(arguments(tmp_path / "whole"), Budget(None))(job)
     given = arguments(tmp_path / "cut")
     assert trainings.Runner(given, Cut(None))(job) is None
+    begun_elsewhere(given.runs / job.folder_name)
     runner = trainings.Runner(given, Budget(None))
     resumed = runner(job)
     assert (whole["calls"], resumed["calls"]) == (1, 2)
@@ -136,6 +144,7 @@ def test_a_search_that_was_cut_goes_on_and_gives_the_same(tmp_path, truth):
     whole = searches.Runner(arguments(tmp_path / "whole", truth=truth), Budget(None))(job)
     given = arguments(tmp_path / "cut", truth=truth)
     assert searches.Runner(given, Cut(None))(job) is None
+    begun_elsewhere(given.runs / job.folder_name)
     resumed = searches.Runner(given, Budget(None))(job)
     assert resumed["calls"] == 2
     assert lasting(whole) == lasting(resumed)

@@ -26,7 +26,7 @@ from xnas.runs.checks import CHANGEABLE
 from xnas.runs.folder import require_no_link, told_as
 from xnas.runs.made_with import made_with
 from xnas.runs.metrics_file import MetricsFile
-from xnas.words import counted
+from xnas.words import counted, flags
 
 FORMAT, VERSION = "xnas-run", 1
 MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
@@ -227,14 +227,7 @@ class RunFolder:
     @property
     def resumed_by(self) -> str:
         """The options of the command that goes on."""
-        words = ["--resume", quote(str(self.path))]
-        for name, value in self.changes.items():
-            flag = name.replace("_", "-")
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
-            else:
-                words += [f"--{flag}", quote(str(value))]
-        return " ".join(words)
+        return flags({"resume": self.path, **self.changes})
 
     @property
     def resumed_with(self) -> str:
