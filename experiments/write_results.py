@@ -180,10 +180,13 @@ def _as_made(path: Path, content: bytes) -> bool:
     return plots.fresh(written, content) if path.suffix == ".svg" else written == content
 
 
+def _ours(arguments: Namespace) -> bool:
+    return bool(arguments.results.resolve() == RESULTS.resolve())
+
+
 def _row_path(arguments: Namespace) -> Path:
     """The package's data file; results from elsewhere may be made up: theirs goes beside the page."""
-    ours = arguments.results.resolve() == RESULTS.resolve()
-    return own_row.PATH if ours else Path(arguments.document.with_name(own_row.PATH.name))
+    return own_row.PATH if _ours(arguments) else Path(arguments.document.with_name(own_row.PATH.name))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -226,9 +229,8 @@ def _require_places(arguments: Namespace) -> None:
         raise SystemExit(f"there is no folder {arguments.results}; give one of results")
     if not arguments.document.is_file():
         raise SystemExit(f"there is no {arguments.document}; begin with a copy of {DOCUMENT}")
-    ours = arguments.results.resolve() == RESULTS.resolve()
     given = {arguments.document.resolve().parent, arguments.cells.resolve()}
-    if not ours and given & {DOCUMENT.resolve().parent, CELLS.resolve()}:
+    if not _ours(arguments) and given & {DOCUMENT.resolve().parent, CELLS.resolve()}:
         raise SystemExit(
             f"results of {arguments.results} would replace what results/ says; give a --document in "
             "another folder, and --cells"
