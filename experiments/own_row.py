@@ -10,10 +10,10 @@ from cell_tables import DEFAULT, accuracies, cell_lines
 from compare_cells import JOBS, SEEDS
 from jobs import ROOT, Record
 from result_tables import Results
-from xnas.runs.found_here import DATA_FILE, FoundHere
+from xnas.paper.found_here import DATA_FILE, FoundHere
 from xnas.space import Genotype, cell_depth
 
-PATH = ROOT / "src" / "xnas" / "runs" / DATA_FILE
+PATH = ROOT / "src" / "xnas" / "paper" / DATA_FILE
 ROW = "XNAS, searched here"
 
 

@@ -37,7 +37,7 @@ from jobs import (
     told_left,
 )
 from watch import Watch, ran_on
-from xnas.runs.interrupt import Interrupted
+from xnas.process.interrupt import Interrupted
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.words import flags

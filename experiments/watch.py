@@ -11,8 +11,8 @@ import torch
 import xnas
 from xnas.engine import Search
 from xnas.engine.train import Training
+from xnas.process.devices import pick_device
 from xnas.records import SearchEpoch, TrainEpoch
-from xnas.runs.devices import pick_device
 from xnas.runs.displays import Silence
 
 

@@ -26,10 +26,10 @@ from xnas.engine import end_epoch, play_round
 from xnas.engine.distributed import ALONE, join_ranks
 from xnas.engine.train import own_randomness, train_step
 from xnas.errors import XnasError
+from xnas.process.interrupt import Interrupted
 from xnas.runs import search as searches
 from xnas.runs import train as trainings
 from xnas.runs.displays import Silence
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.prepare import prepare
 from xnas.runs.prepare_training import prepare_training
 from xnas.space import find_genotype

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xnas.runs.reproduce import ReproduceConfig, reproduce
+from xnas.paper.reproduce import ReproduceConfig, reproduce
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")

@@ -49,7 +49,7 @@ def test_the_package_gives_its_names_and_layers_and_no_others():
 
 def test_importing_says_nothing_and_loads_no_tools_and_torch_when_it_is_needed():
     code = (
-        "import sys, xnas.runs.interrupt; early = 'torch' in sys.modules; "
+        "import sys, xnas.process.interrupt; early = 'torch' in sys.modules; "
         "from xnas import *; import torch; "
         "assert Classifier is xnas.Classifier; "
         "print(early, [m for m in ('matplotlib', 'cyclopts', 'triton') if m in sys.modules], "

@@ -7,8 +7,8 @@ import torch
 
 from xnas import create_model
 from xnas.data import load_data
-from xnas.runs.model import save_model
-from xnas.runs.model_card import model_card
+from xnas.model.model import save_model
+from xnas.model.model_card import model_card
 
 TINY = {"cells": 3, "channels": 2}
 

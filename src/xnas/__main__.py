@@ -4,8 +4,8 @@ Signals are heeded before anything else is imported, as torch takes seconds, and
 are opened before a file takes their descriptors.
 """
 
-from xnas.runs.interrupt import heed_signals
-from xnas.runs.output import open_missing_streams
+from xnas.process.interrupt import heed_signals
+from xnas.process.output import open_missing_streams
 
 
 def main() -> None:

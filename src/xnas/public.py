@@ -3,9 +3,9 @@
 from xnas import __version__
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, XnasError
+from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
-from xnas.runs.classifier import Classifier, load
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train import resume_training, train

@@ -129,7 +129,7 @@ def test_an_interrupt_is_told_in_one_line(capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("xnas.runs.reproduce.reproduce", interrupt)
+    monkeypatch.setattr("xnas.paper.reproduce.reproduce", interrupt)
     status, _, err = run(capsys, "reproduce")
     assert status == 130
     assert err == "xnas: interrupted\n"

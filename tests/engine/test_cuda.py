@@ -11,12 +11,12 @@ from datasets_made import make_image
 from searching import stripes, tiny
 
 from xnas import resume_search, search
+from xnas.bench.search import keep_experts
 from xnas.data import load_data
 from xnas.engine import captured_round, end_epoch, play_round, search_state
 from xnas.engine.capture import copied
-from xnas.runs.bench_search import keep_experts
+from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.prepare import prepare
 from xnas.space.benchmark_supernet import BenchmarkSupernet
 from xnas.space.supernet import Supernet

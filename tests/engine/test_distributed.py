@@ -21,7 +21,7 @@ from training import metrics
 from xnas.engine.checkpoint import Checkpoints
 from xnas.engine.distributed import ALONE, Ranks, _digests, _timeout, join_ranks, several_wanted, speaks
 from xnas.errors import ConfigError, RankError
-from xnas.runs.devices import pick_device
+from xnas.process.devices import pick_device
 from xnas.runs.search import resume_search
 
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ import pytest
 import jobs
 from jobs import CUT_MARGIN, LEAST_CUT, Budget, Job, ResultsFile, Spent, chosen, overview
 from xnas.errors import DatasetError
-from xnas.runs.interrupt import Interrupted
+from xnas.process.interrupt import Interrupted
 from xnas.words import flags
 
 

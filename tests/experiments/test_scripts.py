@@ -17,7 +17,7 @@ import trainings
 from jobs import Budget
 from xnas import Genotype, SearchConfig, TrainConfig
 from xnas.cli import app
-from xnas.runs.interrupt import Interrupted
+from xnas.process.interrupt import Interrupted
 
 ROOT = Path(__file__).parent.parent.parent
 SEARCHES = {job.name: job for declared in searches.SETS.values() for job in declared}.values()

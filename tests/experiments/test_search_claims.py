@@ -13,7 +13,7 @@ from compare_cells import CELLS, JOBS, found_genotypes
 from result_tables import Results
 from search_claims import CLAIMS, page
 from xnas import Genotype
-from xnas.runs.found_here import found_here
+from xnas.paper.found_here import found_here
 from xnas.space import cell_depth
 
 VERDICTS = ("holds", "does not hold", "not decided")

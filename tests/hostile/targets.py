@@ -43,8 +43,8 @@ from xnas.data.decoding import image_header
 from xnas.data.fashion import read_idx
 from xnas.data.unpack import unpack
 from xnas.errors import DatasetError, XnasError
+from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.space import Genotype, zoo_cell

@@ -13,8 +13,8 @@ from searching import stripes, tiny
 
 from xnas.engine import Checkpoints
 from xnas.errors import ConfigError, VersionError
+from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 

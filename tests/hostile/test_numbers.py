@@ -11,8 +11,8 @@ import training
 from xnas.cli import main
 from xnas.engine import Search
 from xnas.errors import RoundError
+from xnas.process.failures import failure
 from xnas.runs.displays import Silence
-from xnas.runs.failures import failure
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 

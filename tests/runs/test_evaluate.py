@@ -11,6 +11,7 @@ from trained import edited, network, saved_run
 from xnas import ConfigError, DatasetError, ImageData
 from xnas.data import StreamedImages, load_data, standardize
 from xnas.data.cifar import MEAN, STD
+from xnas.model.image_inputs import ImageReader
 from xnas.records import CalibrationBin, Evaluation
 from xnas.runs.evaluate import (
     RELEASED,
@@ -19,7 +20,6 @@ from xnas.runs.evaluate import (
     read_evaluation,
     write_evaluation,
 )
-from xnas.runs.image_inputs import ImageReader
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import CHANGED
 from xnas.space.authors_weights import to_authors_layout

@@ -13,9 +13,9 @@ from trained import AS_ROOT, saved_run
 import xnas
 from xnas import ConfigError
 from xnas.data import load_data, standardize
+from xnas.process.folder import told_as
 from xnas.runs import export as job
 from xnas.runs.export import TOLERANCE, ExportConfig, compare, export_run, latency, onnx_answers
-from xnas.runs.folder import told_as
 
 NAMES = {"model.json", "model.safetensors", "model.onnx", "model.pt2"}
 

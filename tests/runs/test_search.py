@@ -21,9 +21,9 @@ from xnas.errors import DatasetError, DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
+from xnas.process.devices import pick_device
+from xnas.process.interrupt import Interrupted
 from xnas.runs.checks import settings_again
-from xnas.runs.devices import pick_device
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve

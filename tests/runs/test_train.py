@@ -19,10 +19,10 @@ from xnas.data import held_out, stream_seed
 from xnas.engine import Checkpoints
 from xnas.engine.evaluate import evaluate
 from xnas.errors import FinishedError
+from xnas.model.model import load_model
+from xnas.model.model_card import read_card
+from xnas.process.interrupt import Interrupted
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
-from xnas.runs.interrupt import Interrupted
-from xnas.runs.model import load_model
-from xnas.runs.model_card import read_card
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.train import Silence, resume_training, train
 from xnas.runs.train_config import TrainConfig, resolve

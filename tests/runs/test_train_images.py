@@ -8,10 +8,10 @@ from training import Listening, read, same_runs, tiny
 
 import xnas
 from xnas.data import load_data, standardize
+from xnas.model.model_card import read_card
+from xnas.process.interrupt import Interrupted
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 from xnas.runs.export import ExportConfig, export_run, metadata
-from xnas.runs.interrupt import Interrupted
-from xnas.runs.model_card import read_card
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import resume_training, train
 from xnas.space import count_macs, create_model, find_genotype

@@ -13,8 +13,8 @@ from searching import stripes, tiny
 from xnas import ConfigError, DatasetError, Genotype, resume_search, search
 from xnas.benchmarks import TabularBenchmark
 from xnas.engine import load_checkpoint
+from xnas.process.interrupt import Interrupted
 from xnas.runs.briefing import cautions
-from xnas.runs.interrupt import Interrupted
 from xnas.runs.prepare import prepare
 from xnas.runs.search import Silence
 from xnas.space import SPACES

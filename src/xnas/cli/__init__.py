@@ -28,10 +28,10 @@ from xnas.cli.show import show
 from xnas.cli.train import train
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, XnasError
+from xnas.process.failures import failure
+from xnas.process.interrupt import unwound_by_signals
+from xnas.process.output import OutputClosedError, guarded_streams
 from xnas.runs.checks import told_kinds
-from xnas.runs.failures import failure
-from xnas.runs.interrupt import unwound_by_signals
-from xnas.runs.output import OutputClosedError, guarded_streams
 
 
 def _refuse_fractions(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from xnas.bench.data import BenchDataConfig, bench_data
+from xnas.bench.search import BenchSearchConfig, bench_search
+from xnas.bench.theory import BenchTheoryConfig, bench_theory
+from xnas.bench.train import BenchTrainConfig, bench_train
 from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
-from xnas.runs.bench_data import BenchDataConfig, bench_data
-from xnas.runs.bench_search import BenchSearchConfig, bench_search
-from xnas.runs.bench_theory import BenchTheoryConfig, bench_theory
-from xnas.runs.bench_train import BenchTrainConfig, bench_train
 
 DEFAULTS = BenchTheoryConfig()
 SEARCH_DEFAULTS = BenchSearchConfig()

@@ -12,8 +12,8 @@ from cyclopts import Parameter
 
 from xnas.data.folder_index import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
+from xnas.model.classifier import load
 from xnas.records import Prediction
-from xnas.runs.classifier import load
 
 
 def predict(

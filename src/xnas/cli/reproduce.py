@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.runs import reproduce as job
-from xnas.runs.reproduce import ITEMS, ReproduceConfig
+from xnas.paper import reproduce as job
+from xnas.paper.reproduce import ITEMS, ReproduceConfig
 from xnas.words import counted
 
 DEFAULTS = ReproduceConfig()

@@ -13,9 +13,9 @@ from xnas.cli.given import given_anew
 from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
+from xnas.process.interrupt import finish
 from xnas.records import SearchResult
 from xnas.runs import search as job
-from xnas.runs.interrupt import finish
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED

@@ -9,11 +9,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from xnas.errors import ConfigError
+from xnas.paper.cell_depths import mean_random_depth
+from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, Shape, macs, parameters, shape_of
 from xnas.report.cell_figure import draw_genotype, save_svg
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
-from xnas.runs.cell_depths import mean_random_depth
-from xnas.runs.network_sizes import CIFAR, IMAGENET, PIXELS, Shape, macs, parameters, shape_of
 from xnas.space import (
     PRESETS,
     SPACES,

@@ -13,8 +13,8 @@ from xnas.cli.display import TrainingDisplay
 from xnas.cli.given import given_anew
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
+from xnas.process.interrupt import finish
 from xnas.runs import train as job
-from xnas.runs.interrupt import finish
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
 

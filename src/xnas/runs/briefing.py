@@ -8,7 +8,7 @@ from xnas.data import Images, imbalance
 from xnas.engine import Search, impossible, outlook
 from xnas.methods import experts_learning_rates
 from xnas.optim import ExpertsOptimizer
-from xnas.runs.memory import memory_in_use
+from xnas.process.memory import memory_in_use
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES, none_by_default
 from xnas.runs.sources import holding

@@ -25,11 +25,11 @@ from xnas.data.splits import HELD_OUT
 from xnas.engine.evaluate import evaluate
 from xnas.errors import ConfigError, DatasetError
 from xnas.files import open_plain
+from xnas.model.image_inputs import ImageReader
+from xnas.model.model import load_model
+from xnas.process.devices import pick_device
+from xnas.process.folder import filled_folder, require_no_link, run_path, told_as, write_json
 from xnas.records import Evaluation
-from xnas.runs.devices import pick_device
-from xnas.runs.folder import filled_folder, require_no_link, run_path, told_as, write_json
-from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import load_model
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import is_its_own, load_own_data
 from xnas.space import create_model

@@ -24,11 +24,11 @@ from torch import Tensor, nn
 
 from xnas.data import ImageFiles, standardize, stream
 from xnas.errors import ConfigError, XnasError
+from xnas.model.image_inputs import ImageReader
+from xnas.model.model import WEIGHTS_FILE, load_model, save_model
+from xnas.model.model_card import CARD_FILE, ModelCard, card_to_json, read_card
+from xnas.process.folder import filled_folder, require_part_of, run_path, told_as
 from xnas.records import ExportedFile, ExportResult, Latency
-from xnas.runs.folder import filled_folder, require_part_of, run_path, told_as
-from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import WEIGHTS_FILE, load_model, save_model
-from xnas.runs.model_card import CARD_FILE, ModelCard, card_to_json, read_card
 from xnas.runs.run_data import load_own_data
 
 ONNX_FILE, TORCH_FILE = "model.onnx", "model.pt2"

@@ -11,7 +11,7 @@ from torch import Tensor
 from xnas.data import ImageFiles, StreamSource, standardize
 from xnas.data.sizes import Size, centre_crop
 from xnas.errors import ConfigError
-from xnas.runs.image_inputs import ImageReader
+from xnas.model.image_inputs import ImageReader
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

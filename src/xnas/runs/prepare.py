@@ -15,8 +15,8 @@ from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.methods import METHODS, Game
+from xnas.process.devices import pick_device
 from xnas.runs.backends import choose_backend, shared_by
-from xnas.runs.devices import pick_device
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES

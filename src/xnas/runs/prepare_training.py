@@ -17,8 +17,8 @@ from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
+from xnas.process.devices import pick_device
 from xnas.runs.backends import shared_by
-from xnas.runs.devices import pick_device
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig, resolve

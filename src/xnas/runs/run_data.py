@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from xnas.data import DATASETS, Images, load_data
 from xnas.errors import ConfigError
 from xnas.files import open_plain
-from xnas.runs.model_card import ModelCard
+from xnas.model.model_card import ModelCard
 from xnas.runs.run_folder import FORMAT
 from xnas.runs.sources import whereabouts
 

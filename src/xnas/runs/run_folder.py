@@ -22,9 +22,9 @@ import torch
 from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
+from xnas.process.folder import require_no_link, told_as
+from xnas.process.versions import made_with
 from xnas.runs.checks import CHANGEABLE
-from xnas.runs.folder import require_no_link, told_as
-from xnas.runs.made_with import made_with
 from xnas.runs.metrics_file import MetricsFile
 from xnas.words import counted, flags
 

@@ -29,17 +29,17 @@ from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.restore import require_settings
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.optim import ExpertsOptimizer
+from xnas.process.devices import pick_device, repeatable, synchronize
+from xnas.process.failures import told_with
+from xnas.process.interrupt import Interrupted, stop_at_round
+from xnas.process.memory import memory_in_use, reset_peak
+from xnas.process.output import told_if_mute
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.checks import settings_again
-from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, SearchDisplay, Silence
-from xnas.runs.failures import told_with
-from xnas.runs.interrupt import Interrupted, stop_at_round
-from xnas.runs.memory import memory_in_use, reset_peak
 from xnas.runs.onlooker import folder_again, new_folder
-from xnas.runs.output import told_if_mute
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.saver import Saver

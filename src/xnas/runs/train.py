@@ -17,17 +17,17 @@ from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured, descend, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
+from xnas.model.model import load_model, save_model
+from xnas.model.model_card import model_card
+from xnas.process.devices import pick_device, repeatable, synchronize
+from xnas.process.failures import told_with
+from xnas.process.interrupt import Interrupted, stop_at_round
+from xnas.process.memory import memory_in_use, reset_peak
+from xnas.process.output import told_if_mute
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.checks import settings_again
-from xnas.runs.devices import pick_device, repeatable, synchronize
 from xnas.runs.displays import Listener, Silence, TrainDisplay
-from xnas.runs.failures import told_with
-from xnas.runs.interrupt import Interrupted, stop_at_round
-from xnas.runs.memory import memory_in_use, reset_peak
-from xnas.runs.model import load_model, save_model
-from xnas.runs.model_card import model_card
 from xnas.runs.onlooker import folder_again, new_folder
-from xnas.runs.output import told_if_mute
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.run_folder import RunFolder, as_json
 from xnas.runs.saver import Saver

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xnas.data import Images
 from xnas.engine.train import Training
+from xnas.process.memory import memory_in_use
 from xnas.runs.briefing import duration
-from xnas.runs.memory import memory_in_use
 from xnas.runs.prepare_training import PreparedTraining
 from xnas.runs.sources import holding
 from xnas.words import counted

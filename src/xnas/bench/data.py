@@ -20,8 +20,8 @@ from torch.utils.data import DataLoader, Dataset
 from xnas.data import BatchSource, ImageData, augmentation_for, training_augmentation
 from xnas.data.policies import policy_named
 from xnas.errors import ConfigError
+from xnas.process.devices import pick_device
 from xnas.records import DataCost
-from xnas.runs.devices import pick_device
 from xnas.words import counted
 
 FILLS = {"cuda": 20, "cpu": 2}

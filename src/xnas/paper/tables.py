@@ -11,11 +11,11 @@ from functools import cache
 
 from matplotlib.figure import Figure
 
+from xnas.paper import cell_depths, table_claims
+from xnas.paper.found_here import FoundHere, found_here
+from xnas.paper.network_sizes import agreement, macs, nearest_channels, parameters, shape_of
 from xnas.records import Claim, ComparedRow, DepthRow, Entry, RandomDepths, Table
 from xnas.report.cell_figure import draw_genotype
-from xnas.runs import cell_depths, table_claims
-from xnas.runs.found_here import FoundHere, found_here
-from xnas.runs.network_sizes import agreement, macs, nearest_channels, parameters, shape_of
 from xnas.space import list_cells, zoo_cell
 from xnas.space.zoo import PaperRow, other_systems
 

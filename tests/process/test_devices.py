@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from xnas.runs.devices import repeatable
+from xnas.process.devices import repeatable
 
 
 @pytest.mark.parametrize("before", [False, True])

@@ -16,7 +16,7 @@ from xnas.data import decode_image, fit
 from xnas.data.decoding import eight_bit_pixels
 from xnas.data.sizes import Size, centre_crop, require_resize
 from xnas.errors import ConfigError, DatasetError
-from xnas.runs.model_card import ModelCard
+from xnas.model.model_card import ModelCard
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from xnas import ConfigError
+from xnas.bench.data import BenchDataConfig, PlainImages, bench_data, noise
 from xnas.report.tables import data_cost_table
-from xnas.runs.bench_data import BenchDataConfig, PlainImages, bench_data, noise
 
 TINY = BenchDataConfig(
     batch_size=8, round_size=4, image_size=8, timings=5, workers=2, device="cpu", policy="svhn"

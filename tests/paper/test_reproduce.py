@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from xnas import ConfigError, toys
+from xnas.paper import reproduce as module
+from xnas.paper.reproduce import ITEMS, ReproduceConfig, reproduce
 from xnas.records import Selection
-from xnas.runs import reproduce as module
-from xnas.runs.reproduce import ITEMS, ReproduceConfig, reproduce
 
 SMALL = {"runs": 40, "rounds": 60}
 DRAWN = ["pnas", "xnas"]

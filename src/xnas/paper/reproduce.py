@@ -15,15 +15,15 @@ import torch
 from matplotlib.figure import Figure
 
 from xnas import report, toys
+from xnas.bench.theory import essential_bytes, state_bytes
 from xnas.errors import ConfigError
+from xnas.paper import size_tables, tables
+from xnas.paper.table_claims import depth_claims
+from xnas.process.folder import filled_folder, require_part_of, write_json
+from xnas.process.output import told_if_mute
 from xnas.records import Claim, Table
 from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
-from xnas.runs import reproduce_tables, size_tables
-from xnas.runs.bench_theory import essential_bytes, state_bytes
-from xnas.runs.folder import filled_folder, require_part_of, write_json
-from xnas.runs.output import told_if_mute
 from xnas.runs.run_folder import NAMES
-from xnas.runs.table_claims import depth_claims
 from xnas.space import list_cells
 from xnas.words import counted
 
@@ -110,31 +110,31 @@ def _memory(_: ReproduceConfig) -> Outcome:
 
 def _paper_table(number: int) -> Callable[[ReproduceConfig], Outcome]:
     def make(_: ReproduceConfig) -> Outcome:
-        rows, table, claims = reproduce_tables.table_with_claims(number)
+        rows, table, claims = tables.table_with_claims(number)
         return Outcome(rows, claims=claims, tables={f"table-{number}": table})
 
     return make
 
 
 def _depth_table(_: ReproduceConfig) -> Outcome:
-    rows, random = reproduce_tables.depth_records()
-    table = reproduce_tables.depth_table(rows, random)
+    rows, random = tables.depth_records()
+    table = tables.depth_table(rows, random)
     numbers = {"cells": rows, "random": random}
     return Outcome(numbers, claims=depth_claims(rows, random), tables={"depth-table": table})
 
 
 def _params_table(_: ReproduceConfig) -> Outcome:
     networks, variants = size_tables.size_records(list_cells()), size_tables.xnas_variants()
-    tables = {
+    made = {
         "params-table": size_tables.size_table(networks),
         "params-table-xnas": size_tables.variant_table(variants),
     }
     claims = size_tables.xnas_size_claims(variants)
-    return Outcome({"cells": networks, "xnas": variants}, claims=claims, tables=tables)
+    return Outcome({"cells": networks, "xnas": variants}, claims=claims, tables=made)
 
 
 def _cells(_: ReproduceConfig) -> Outcome:
-    return Outcome(figures=reproduce_tables.cell_figures(list_cells()))
+    return Outcome(figures=tables.cell_figures(list_cells()))
 
 
 ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {

@@ -56,5 +56,5 @@ class FoundHere:
 @cache
 def found_here() -> tuple[FoundHere, ...]:
     """Rows that runs of this software gave."""
-    text = (files("xnas.runs") / DATA_FILE).read_text(encoding="utf8")
+    text = (files("xnas.paper") / DATA_FILE).read_text(encoding="utf8")
     return tuple(FoundHere(**row) for row in json.loads(text)["rows"])

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import xnas
-from xnas.runs.made_with import _commit, made_with
+from xnas.process.versions import _commit, made_with
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 

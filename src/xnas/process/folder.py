@@ -15,7 +15,7 @@ from reprlib import repr as brief
 
 from xnas.errors import ConfigError
 from xnas.files import remedies
-from xnas.runs.interrupt import unwound_by_signals
+from xnas.process.interrupt import unwound_by_signals
 
 
 @contextmanager

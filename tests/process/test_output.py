@@ -8,7 +8,7 @@ import pytest
 
 from xnas.cli import main
 from xnas.errors import ConfigError
-from xnas.runs.output import open_missing_streams
+from xnas.process.output import open_missing_streams
 
 FULL = "xnas: cannot write to standard output: No space left on device; make room, or send it elsewhere"
 CLOSED = "xnas: standard output was closed by its reader"
@@ -72,7 +72,7 @@ def test_an_error_is_told_though_what_was_printed_before_it_is_lost(run, monkeyp
         sys.stdout.write("half a line")
         raise ConfigError("on purpose")
 
-    monkeypatch.setattr("xnas.runs.reproduce.reproduce", fail)
+    monkeypatch.setattr("xnas.paper.reproduce.reproduce", fail)
     assert run(full(), "reproduce") == (2, "xnas: on purpose\n")
 
 
@@ -106,7 +106,7 @@ def test_python_ends_without_a_word_of_its_own():
 def test_closed_streams_lead_nowhere_and_no_file_takes_their_place():
     code = """
 import os, sys
-from xnas.runs.output import open_missing_streams
+from xnas.process.output import open_missing_streams
 open_missing_streams()
 print("lost", flush=True)
 print("lost", file=sys.stderr, flush=True)

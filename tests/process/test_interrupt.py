@@ -10,8 +10,8 @@ import time
 import pytest
 
 from xnas.cli import main
-from xnas.runs import interrupt
-from xnas.runs.interrupt import finish, heed_signals, stop_at_round, unwound_by_signals
+from xnas.process import interrupt
+from xnas.process.interrupt import finish, heed_signals, stop_at_round, unwound_by_signals
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
@@ -70,7 +70,7 @@ main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_outside_of_rounds_ends_a_command_in_one_line(number, monkeypatch, capsys):
-    monkeypatch.setattr("xnas.runs.reproduce.reproduce", lambda *_: send(number))
+    monkeypatch.setattr("xnas.paper.reproduce.reproduce", lambda *_: send(number))
     with pytest.raises(SystemExit) as end:
         main(["reproduce"])
     assert end.value.code == 130
@@ -82,7 +82,7 @@ def test_the_status_is_130_though_the_signal_came_in_code_that_was_executed_from
     """Python would end itself by SIGINT after a KeyboardInterrupt that passed through `exec`."""
     code = f"""
 import os, sys
-from xnas.runs.interrupt import unwound_by_signals
+from xnas.process.interrupt import unwound_by_signals
 try:
     with unwound_by_signals():
         exec("import os; os.kill(os.getpid(), {int(signal.SIGINT)})")

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from xnas import ConfigError
+from xnas.bench import search as bench_search
+from xnas.bench.search import CASES, BenchSearchConfig, keep_experts, measure_case, noise, planned
 from xnas.engine import play_round
 from xnas.report.tables import round_cost_table
-from xnas.runs import bench_search
-from xnas.runs.bench_search import CASES, BenchSearchConfig, keep_experts, measure_case, noise, planned
 from xnas.runs.prepare import prepare
 
 TINY = BenchSearchConfig(cells=3, channels=2, batch_size=4, image_size=8, rounds=3, device="cpu")

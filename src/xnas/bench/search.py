@@ -22,10 +22,10 @@ from xnas.engine import Search
 from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.optim import ExpertsOptimizer
+from xnas.process.devices import pick_device, repeatable, synchronize
+from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
 from xnas.runs.backends import playable_round
-from xnas.runs.devices import pick_device, repeatable, synchronize
-from xnas.runs.memory import peak_of_process, reset_peak
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
 from xnas.space import SPACES

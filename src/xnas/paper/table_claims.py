@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from xnas.paper.found_here import FoundHere
+from xnas.paper.network_sizes import agreement
 from xnas.records import Claim, ComparedRow, CountedNetwork, DepthRow, RandomDepths
-from xnas.runs.found_here import FoundHere
-from xnas.runs.network_sizes import agreement
 from xnas.toys.verdicts import STANDARD_ERRORS, judge, standard_score
 
 TEST_IMAGES = {

@@ -2,14 +2,14 @@ import pytest
 import torch
 
 from xnas import ConfigError, ExpertsOptimizer, uniform_mixture
-from xnas.report.tables import step_cost_table
-from xnas.runs.bench_theory import (
+from xnas.bench.theory import (
     BenchTheoryConfig,
     PlainLoop,
     bench_theory,
     essential_bytes,
     state_bytes,
 )
+from xnas.report.tables import step_cost_table
 
 
 def test_the_plain_loop_and_the_optimizer_agree():

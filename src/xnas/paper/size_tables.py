@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, counted_network, shape_of
+from xnas.paper.table_claims import size_claims
 from xnas.records import Claim, CountedNetwork, Table
-from xnas.runs.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, counted_network, shape_of
-from xnas.runs.table_claims import size_claims
 from xnas.space import PRESETS, zoo_cell
 
 

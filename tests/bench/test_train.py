@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from xnas import ConfigError
+from xnas.bench.train import CASES, ON_CPU, WITHOUT_KERNELS, BenchTrainConfig, measure_case
 from xnas.report.tables import train_cost_table
-from xnas.runs.bench_train import CASES, ON_CPU, WITHOUT_KERNELS, BenchTrainConfig, measure_case
 from xnas.runs.checks import require_least
 
 SMALL = BenchTrainConfig(cells=3, channels=2, batch_size=4, image_size=8, steps=5, device="cpu")

@@ -21,12 +21,12 @@ from torch import Tensor
 
 from xnas.data import standardize
 from xnas.errors import ConfigError, DatasetError
+from xnas.model.image_inputs import ImageReader
+from xnas.model.model import load_model
+from xnas.model.model_card import ModelCard
+from xnas.process.devices import pick_device
+from xnas.process.folder import run_path
 from xnas.records import Prediction
-from xnas.runs.devices import pick_device
-from xnas.runs.folder import run_path
-from xnas.runs.image_inputs import ImageReader
-from xnas.runs.model import load_model
-from xnas.runs.model_card import ModelCard
 from xnas.space import Network
 
 if TYPE_CHECKING:

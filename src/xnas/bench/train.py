@@ -17,9 +17,9 @@ import torch
 from xnas.data import ImageData
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
+from xnas.process.devices import pick_device, repeatable, synchronize
+from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
-from xnas.runs.devices import pick_device, repeatable, synchronize
-from xnas.runs.memory import peak_of_process, reset_peak
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import executable
 from xnas.runs.train_config import TrainConfig

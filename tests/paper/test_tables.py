@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from xnas.paper import cell_depths, network_sizes, size_tables
+from xnas.paper import tables as paper_tables
+from xnas.paper.found_here import FoundHere
+from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
 from xnas.records import ComparedRow, DepthRow
 from xnas.report.tables import table_csv, table_page
-from xnas.runs import cell_depths, network_sizes, reproduce_tables, size_tables
-from xnas.runs.found_here import FoundHere
-from xnas.runs.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
 from xnas.space import count_parameters, list_cells, zoo_cell
 
 # As printed in arXiv:1906.08031v1: architecture, errors, parameters (M), search cost.
@@ -83,7 +84,7 @@ def printed(number):
 
 @pytest.fixture(scope="module")
 def tables():
-    return {number: reproduce_tables.table_with_claims(number)[:2] for number in TABLES}
+    return {number: paper_tables.table_with_claims(number)[:2] for number in TABLES}
 
 
 @pytest.mark.parametrize("number", TABLES)
@@ -128,18 +129,18 @@ FOUND = FoundHere(
 
 
 def test_without_runs_of_ours_the_first_table_says_that_it_has_no_row_of_them(monkeypatch):
-    monkeypatch.setattr(reproduce_tables, "found_here", tuple)
-    rows, table, claims = reproduce_tables.table_with_claims(1)
+    monkeypatch.setattr(paper_tables, "found_here", tuple)
+    rows, table, claims = paper_tables.table_with_claims(1)
     assert len(table.rows) == len(rows)
     assert table.rows[-1][0] == "XNAS-Large"
     assert "There is no row of our own searches yet" in table.note
     assert "The time was not measured here" in claims[-1].measured
-    assert "our own searches" not in reproduce_tables.table_with_claims(2)[1].note
+    assert "our own searches" not in paper_tables.table_with_claims(2)[1].note
 
 
 def test_a_row_of_our_own_searches_ends_the_first_table_alone(monkeypatch):
-    monkeypatch.setattr(reproduce_tables, "found_here", lambda: (FOUND,))
-    rows, table, _ = reproduce_tables.table_with_claims(1)
+    monkeypatch.setattr(paper_tables, "found_here", lambda: (FOUND,))
+    rows, table, _ = paper_tables.table_with_claims(1)
     assert rows[-1] == FOUND
     found = dict(zip(table.header, table.rows[-1], strict=True))
     assert found["CIFAR-10 error"] == "6.50"
@@ -152,14 +153,14 @@ def test_a_row_of_our_own_searches_ends_the_first_table_alone(monkeypatch):
     assert "its error does not compare with theirs" in table.note
     assert "XNAS, searched here" in table_page(table)
     assert "XNAS, searched here" in table_csv(table)
-    assert reproduce_tables.table_with_claims(2)[1].rows[-1][0] == "XNAS"
+    assert paper_tables.table_with_claims(2)[1].rows[-1][0] == "XNAS"
 
 
 def test_our_own_row_decides_on_no_claim(monkeypatch):
     given = {}
     for name, rows in (("with", (FOUND,)), ("without", ())):
-        monkeypatch.setattr(reproduce_tables, "found_here", lambda rows=rows: rows)
-        given[name] = reproduce_tables.table_with_claims(1)[2]
+        monkeypatch.setattr(paper_tables, "found_here", lambda rows=rows: rows)
+        given[name] = paper_tables.table_with_claims(1)[2]
     assert [c.verdict for c in given["with"]] == [c.verdict for c in given["without"]]
     assert given["with"][:-1] == given["without"][:-1]
     assert "A search of our own took 7.2 minutes on one a GPU" in given["with"][-1].measured
@@ -212,10 +213,10 @@ def test_a_stem_follows_the_channels_if_it_is_a_multiple_of_them():
 
 
 def test_the_depth_table_has_the_papers_depths_and_every_cell():
-    rows, random = reproduce_tables.depth_records()
+    rows, random = paper_tables.depth_records()
     assert {row.row: row.printed for row in rows if row.row} == DEPTHS
     assert sorted(row.cell for row in rows) == list_cells()
-    table = reproduce_tables.depth_table(rows, random)
+    table = paper_tables.depth_table(rows, random)
     assert len(table.rows) == len(list_cells()) + 1
     reached = {row.cell: row.reached for row in rows if row.row}
     # Every published SNAS cell has depth 0.5; PNAS has 1.0, and 0.7 with its inputs swapped.
@@ -246,7 +247,7 @@ def test_a_depth_that_differs_says_why(changes, words):
     random = cell_depths.random_depths(1.375, cells=10)
     row = replace(cell_depths.depth_rows()[0], **changes)
     assert isinstance(row, DepthRow)
-    assert reproduce_tables.depth_table([row], random).rows[0][-1].startswith(words)
+    assert paper_tables.depth_table([row], random).rows[0][-1].startswith(words)
 
 
 def test_random_cells_have_the_depth_that_arithmetic_gives():

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from xnas.errors import ConfigError, XnasError
 from xnas.files import open_plain, whole_file
-from xnas.runs.model_card import CARD_FILE, ModelCard, card_to_json, read_card
+from xnas.model.model_card import CARD_FILE, ModelCard, card_to_json, read_card
 from xnas.space import Network, create_model
 from xnas.words import short
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from xnas.runs import cell_depths, reproduce_tables, size_tables
-from xnas.runs.network_sizes import CIFAR, counted_network
-from xnas.runs.table_claims import (
+from xnas.paper import cell_depths, size_tables, tables
+from xnas.paper.network_sizes import CIFAR, counted_network
+from xnas.paper.table_claims import (
     depth_claims,
     size_claims,
     table_1_claims,
@@ -17,7 +17,7 @@ from xnas.runs.table_claims import (
 
 @pytest.fixture(scope="module")
 def rows():
-    return {number: list(reproduce_tables.compared_rows(number)) for number in (1, 2, 3)}
+    return {number: list(tables.compared_rows(number)) for number in (1, 2, 3)}
 
 
 def found(claims, start):

@@ -15,8 +15,8 @@ from trained import edited, network, saved_run
 import xnas
 from xnas import ConfigError, DatasetError, Genotype, ImageData, create_model
 from xnas.data import decode_image, load_data, standardize
-from xnas.runs.model import load_model, save_model
-from xnas.runs.model_card import model_card, network_arguments, read_card
+from xnas.model.model import load_model, save_model
+from xnas.model.model_card import model_card, network_arguments, read_card
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "model-v1"
 
@@ -282,7 +282,7 @@ def test_large_images_are_brought_to_size_by_the_rule_of_the_data(classifier, tm
 
 
 def test_many_images_are_read_batch_by_batch(classifier, monkeypatch):
-    monkeypatch.setattr("xnas.runs.classifier.BATCH", 4)
+    monkeypatch.setattr("xnas.model.classifier.BATCH", 4)
     largest = []
     hook = classifier.model.register_forward_pre_hook(lambda _, given: largest.append(len(given[0])))
     made = []

@@ -1,0 +1,3 @@
+"""How fast everything is here, against the plain path."""
+
+__all__: list[str] = []
