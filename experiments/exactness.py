@@ -30,8 +30,8 @@ from xnas.engine import Search
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import draw_batches
 from xnas.kernels.language import rehearsal
+from xnas.methods import ExpertAdvice
 from xnas.nn import split_parameters
-from xnas.optim import ExpertsOptimizer
 from xnas.runs.backends import playable_round
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
@@ -115,14 +115,13 @@ def _some_experts(supernet: Supernet, seed: int) -> list[tuple[str, int, int]]:
 
 def _delete(search: Search, experts: list[tuple[str, int, int]]) -> None:
     """As if they had been wiped out in the first round."""
-    assert isinstance(search.method, ExpertsOptimizer)  # noqa: S101 - the default
+    assert isinstance(search.method, ExpertAdvice)  # noqa: S101 - the default
     remove_experts(search, experts)
-    for kind, edge, expert in experts:
-        mixture = search.mixtures[kind]
-        search.method.state[mixture]["wiped_at"][edge, expert] = 1
-        with torch.no_grad():
-            mixture[edge, expert] = 0
-            mixture[edge] /= mixture[edge].sum()
+    for kind, mixture in search.mixtures.items():
+        wiped = torch.zeros_like(mixture, dtype=torch.bool)
+        for found, edge, expert in experts:
+            wiped[edge, expert] |= found == kind
+        search.method.wipe(mixture, wiped)
 
 
 def _uneven(search: Search) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from xnas import ConfigError, ExpertsOptimizer, RoundError, optimal_learning_rate, uniform_mixture
-from xnas.methods import METHODS, Game, experts_learning_rates
+from xnas.methods import METHODS, Game, experts_learning_rates, ledgers
 
 
 def game(**arguments):
@@ -160,3 +160,10 @@ def test_darts_refuses_to_observe_one_mixture_and_leaves_all_as_they_are(rounds)
 def test_unknown_methods_are_named():
     with pytest.raises(ConfigError, match="no method called 'magic'; there are: "):
         METHODS["magic"]
+
+
+def test_ledgers_are_kept_by_methods_of_expert_advice_alone():
+    mixtures, xnas = build("xnas")
+    assert set(ledgers(xnas, mixtures)) == {"normal", "reduction"}
+    mixtures, darts = build("darts")
+    assert ledgers(darts, mixtures) == {}

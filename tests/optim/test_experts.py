@@ -370,3 +370,31 @@ def test_rounds_end_at_the_horizon_and_nothing_is_lost():
     with pytest.raises(RoundError, match="the horizon of 3 rounds has passed; set a longer one"):
         optimizer.step()
     assert all(torch.equal(value, before[name]) for name, value in optimizer.state[mixture].items())
+
+
+def test_experts_wiped_by_hand_stay_behind_and_out_of_the_mixture():
+    rewards = torch.tensor([[0.5, 0.25, 0.0, -0.5]])
+    mixture = uniform_mixture(1, 4)
+    optimizer = ExpertsOptimizer([mixture], horizon=100, lr=0.3)
+    optimizer.observe(mixture, rewards[None])
+    optimizer.wipe(mixture, torch.tensor([[False, False, True, True]]))
+    assert optimizer.alive(mixture).tolist() == [[True, True, False, False]]
+    first = 1 / (1 + math.exp(-0.3 * 0.25))  # softmax of two, 0.25 apart
+    assert mixture.tolist() == [pytest.approx([first, 1 - first, 0, 0])]
+    assert optimizer.comparable_sums(mixture).tolist() == [[0.5, 0.25, 0.0, -0.5]]
+    assert [(w.round_index, w.expert) for w in optimizer.ledger(mixture).wipeouts] == [(1, 2), (1, 3)]
+
+
+def test_experts_wiped_before_the_first_round_leave_a_uniform_mixture():
+    mixture = uniform_mixture(2, 3)
+    optimizer = ExpertsOptimizer([mixture], horizon=5)
+    optimizer.wipe(mixture, torch.tensor([[True, False, False], [False, False, False]]))
+    assert mixture.tolist() == [pytest.approx([0, 0.5, 0.5]), pytest.approx([1 / 3] * 3)]
+
+
+def test_wiping_every_expert_of_a_forecaster_is_refused():
+    mixture = uniform_mixture(2, 3)
+    optimizer = ExpertsOptimizer([mixture], horizon=5)
+    with pytest.raises(ConfigError, match="each must keep one"):
+        optimizer.wipe(mixture, torch.tensor([[True, True, True], [False, False, False]]))
+    assert optimizer.alive(mixture).all()

@@ -21,7 +21,7 @@ from xnas.data import ImageData
 from xnas.engine import Search
 from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
-from xnas.optim import ExpertsOptimizer
+from xnas.methods import ExpertAdvice
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
@@ -170,12 +170,11 @@ def keep_experts(search: Search, names: tuple[str, ...]) -> None:
         search,
         [(kind, f, e) for kind, m in search.mixtures.items() for f in range(len(m)) for e in doomed],
     )
-    assert isinstance(search.method, ExpertsOptimizer)  # noqa: S101 - the configuration's
+    assert isinstance(search.method, ExpertAdvice)  # noqa: S101 - the configuration's
     for mixture in search.mixtures.values():
-        search.method.state[mixture]["wiped_at"][:, doomed] = 1
-        with torch.no_grad():
-            mixture[:, doomed] = 0
-            mixture.div_(mixture.sum(-1, keepdim=True))
+        wiped = torch.zeros_like(mixture, dtype=torch.bool)
+        wiped[:, doomed] = True
+        search.method.wipe(mixture, wiped)
 
 
 def _timed(call: Callable[[], None], device: torch.device) -> float:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
+from xnas.records import Ledger
 from xnas.registry import Registry
 
 Accounting = Literal["update", "sample"]
@@ -47,6 +48,28 @@ class Method(Protocol):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken."""
+
+
+@runtime_checkable
+class ExpertAdvice(Method, Protocol):
+    """A method that plays the paper's game: a rate from the horizon, clipped rewards, wipeout.
+
+    The settings `experts_lr`, `reward_bound`, `relaxation` and `wipeout` of a `Game` mean something to
+    these methods only. `ExpertsOptimizer` is one.
+    """
+
+    def ledger(self, mixture: Tensor) -> Ledger:
+        """The accounts of one mixture so far."""
+
+    def wipe(self, mixture: Tensor, experts: Tensor) -> None:
+        """Wipe out the experts of a mask (forecasters, experts) without playing a round."""
+
+
+def ledgers(method: Method, mixtures: Mapping[str, Tensor]) -> dict[str, Ledger]:
+    """The ledger of every mixture, by kind of cell; empty for methods that keep none."""
+    if not isinstance(method, ExpertAdvice):
+        return {}
+    return {kind: method.ledger(mixture) for kind, mixture in mixtures.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,7 +44,7 @@ from xnas.optim.requirements import (
     require_settings,
 )
 from xnas.records import Ledger
-from xnas.theory import comparable_sums, mixture_of, strengths_of
+from xnas.theory import comparable_sums, log_wipeout_factor, mixture_of, strengths_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +198,26 @@ class ExpertsOptimizer(Optimizer):
         stack = self._stack_of(mixture)
         settings = dict(zip(SETTINGS, stack.numbers()[0].tolist(), strict=True))
         return read_ledger({name: value[0] for name, value in stack.accounts.items()}, settings)
+
+    @torch.no_grad()
+    def wipe(self, mixture: Tensor, experts: Tensor) -> None:
+        """Wipe out the experts of a mask (forecasters, experts) without playing a round.
+
+        The ledger lists them under the last round played, or under the first if none was. Every
+        forecaster must keep an expert.
+        """
+        accounts = self._accounts_of(mixture)
+        rate, alive = accounts["settings"][0], living(accounts)
+        survivors = alive & ~experts
+        if not bool(survivors.any(-1).all()):
+            raise ConfigError("the mask has every expert of a forecaster; each must keep one")
+        wiped, sums = alive & experts, accounts["cumulative_rewards"]
+        leader = sums.masked_fill(~survivors, -torch.inf).amax(-1, keepdim=True)
+        round_index = accounts["rounds"].clamp(min=1).int()
+        accounts["log_wipeout_factor"] += log_wipeout_factor(sums, alive, survivors, learning_rate=rate)
+        accounts["gap_when_wiped"].copy_(torch.where(wiped, leader - sums, accounts["gap_when_wiped"]))
+        accounts["wiped_at"].copy_(torch.where(wiped, round_index, accounts["wiped_at"]))
+        mixture.copy_(mixture_of(sums, survivors, learning_rate=rate))
 
     def check(self) -> None:
         """Raise what captured steps could not: rounds refused since the last check. Reads the device."""

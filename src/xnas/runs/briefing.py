@@ -6,8 +6,7 @@ import torch
 
 from xnas.data import Images, imbalance
 from xnas.engine import Search, impossible, outlook
-from xnas.methods import experts_learning_rates
-from xnas.optim import ExpertsOptimizer
+from xnas.methods import ExpertAdvice, experts_learning_rates
 from xnas.process.memory import memory_in_use
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES, none_by_default
@@ -25,7 +24,7 @@ def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[s
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
         f"{game.updates} rounds on {engine.train_batch[0].device} ({config.backend}, {config.precision})"
     )
-    if isinstance(engine.method, ExpertsOptimizer):
+    if isinstance(engine.method, ExpertAdvice):
         for kind, mixture in engine.mixtures.items():
             rates = experts_learning_rates(mixture.shape[1], kind, game)
             told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
@@ -46,7 +45,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     unequal = imbalance(images.labels, images.classes)
     if unequal and not config.balance:
         found.append(f"{unequal}; --balance draws them equally often")
-    if isinstance(prepared.search.method, ExpertsOptimizer):
+    if isinstance(prepared.search.method, ExpertAdvice):
         line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
         found += [line] if line else []
         if not config.wipeout and config.relaxation != 1:
@@ -63,7 +62,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         changed = [f"{name} {value}" for name, (value, papers) in guards.items() if value != papers]
         if changed:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
-    if not isinstance(prepared.search.method, ExpertsOptimizer) and (
+    if not isinstance(prepared.search.method, ExpertAdvice) and (
         (config.relaxation, config.reward_bound, config.wipeout) != (1.0, 1.0, True)
         or isinstance(config.experts_lr, float)
     ):
@@ -91,7 +90,7 @@ def duration(seconds: float) -> str:
 
 def forecast(prepared: Prepared) -> str | None:
     """When to expect wipeouts, from the rounds played so far; None for methods that have none."""
-    if not isinstance(prepared.search.method, ExpertsOptimizer) or not prepared.config.wipeout:
+    if not isinstance(prepared.search.method, ExpertAdvice) or not prepared.config.wipeout:
         return None
     found = outlook(prepared.search, prepared.game)
     return found.line() if found else None

@@ -28,7 +28,7 @@ from xnas.engine.checkpoint import require_version
 from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.restore import require_settings
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
-from xnas.optim import ExpertsOptimizer
+from xnas.methods import ledgers
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.failures import told_with
 from xnas.process.interrupt import Interrupted, stop_at_round
@@ -270,21 +270,20 @@ def _how_to_go_on(folder: RunFolder, engine: Search) -> str:
 def _require_whole(prepared: Prepared) -> None:
     """Every round of the horizon was played, or nothing was left to learn."""
     engine, game = prepared.search, prepared.game
-    if isinstance(engine.method, ExpertsOptimizer):
-        for kind, mixture in engine.mixtures.items():
-            played, horizon = engine.method.ledger(mixture).rounds, game.rounds(kind)
-            settled = engine.settled_at * horizon // game.updates
-            if played not in (horizon, settled):
-                raise RoundError(
-                    f"{played} rounds were played on the {kind} mixture; its horizon is {horizon}, and "
-                    f"it settled at {settled}: the checkpoint is damaged, or of another search"
-                )
+    for kind, ledger in ledgers(engine.method, engine.mixtures).items():
+        horizon = game.rounds(kind)
+        settled = engine.settled_at * horizon // game.updates
+        if ledger.rounds not in (horizon, settled):
+            raise RoundError(
+                f"{ledger.rounds} rounds were played on the {kind} mixture; its horizon is {horizon}, "
+                f"and it settled at {settled}: the checkpoint is damaged, or of another search"
+            )
 
 
 def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch]) -> SearchResult:
     """Discretise, and write the genotype last: its presence says that the run is finished."""
     engine = prepared.search
-    method, space = engine.method, space_of(engine)
+    space = space_of(engine)
     strengths, alive, sums = engine.standing()
     genotype = discretize(strengths, alive, space, sums)
     edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
@@ -292,12 +291,11 @@ def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch])
     if space.as_string:
         told |= {"arch": genotype.arch, "arch_with_none": strongest_cell(strengths, alive, space).arch}
     folder.write_json("discretization.json", told)
-    ledgers = {}
-    if isinstance(method, ExpertsOptimizer):
-        ledgers = {kind: method.ledger(m) for kind, m in engine.mixtures.items()}
+    books = ledgers(engine.method, engine.mixtures)
+    if books:
         folder.write_json(
             "ledger.json",
-            {"format": "xnas-ledger", "version": 1} | {k: asdict(v) for k, v in ledgers.items()},
+            {"format": "xnas-ledger", "version": 1} | {k: asdict(v) for k, v in books.items()},
         )
     folder.write_text("genotype.json", genotype.to_json())
     return SearchResult(
@@ -306,5 +304,5 @@ def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch])
         epochs=tuple(records),
         rounds=engine.rounds,
         settled_at=engine.settled_at,
-        ledgers=ledgers,
+        ledgers=books,
     )
