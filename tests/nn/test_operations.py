@@ -86,6 +86,17 @@ def test_the_identity_passes_its_input_on_and_none_passes_nothing():
     assert not build_operation("none", 4, 2, SEARCH)(x).any()
 
 
+def test_the_stages_of_a_separable_convolution_are_its_layers_in_order():
+    separable = build_operation("sep_conv_5x5", 4, 2, SEARCH)
+    first, second = separable.stages
+    layers = [m for m in separable if not isinstance(m, nn.ReLU)]
+    found = [first.depthwise, first.pointwise, first.norm]
+    found += [second.depthwise, second.pointwise, second.norm]
+    assert all(one is other for one, other in zip(layers, found, strict=True))
+    assert [stage.depthwise.stride for stage in (first, second)] == [(2, 2), (1, 1)]
+    assert len(build_operation("dil_conv_3x3", 4, 1, SEARCH).stages) == 1
+
+
 def test_dilated_convolutions_reach_as_far_as_dilation_says():
     operation = build_operation("dil_conv_5x5", 2, 1, SEARCH)
     assert operation[1].dilation == (2, 2)

@@ -12,6 +12,7 @@ from xnas import ConfigError, split_parameters
 from xnas.kernels import departures, language, returns, rewards, square_weights
 from xnas.space import SPACES, CellKind
 from xnas.space.benchmark_supernet import BenchmarkSearchCell, BenchmarkSupernet
+from xnas.space.fused_benchmark import FusedCells
 
 SPACE = SPACES["nasbench201"]
 WITH_NONE = SPACE.with_none()
@@ -295,6 +296,22 @@ def test_an_unknown_operation_is_refused():
             block.forecaster(1).experts["max_pool_3x3"] = nn.MaxPool2d(3, 1, 1)
     with pytest.raises(ConfigError, match="does not know the operation 'max_pool_3x3', only none, skip"):
         net.fuse()
+
+
+def test_a_stage_packs_its_living_convolutions():
+    net = BenchmarkSupernet(SPACE, num_classes=2, cells=2, channels=2)
+    net.wipe("normal", 0, [SPACE.operations.index("nor_conv_3x3")])
+    net.fuse()
+    assert isinstance(net.fused_cells, FusedCells)
+    packed = {id(p): p.untyped_storage().data_ptr() for p in net.packed}
+    living = [
+        parameter
+        for block in net.blocks
+        for name, parameter in block.named_parameters()
+        if "forecasters" in name
+    ]
+    assert len(living) == 6 * (6 * 2 - 1)  # 6 cells; two convolutions on 6 edges, one of them gone
+    assert all(p.untyped_storage().data_ptr() in packed.values() for p in living)
 
 
 def relative_error(found, expected):

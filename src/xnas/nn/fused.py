@@ -31,6 +31,7 @@ from xnas.kernels.normalization_gradients import normalization_gradient, normali
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.nn.fused_states import images_of, pixels_of, slot_of
+from xnas.nn.operations import SeparableStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +54,19 @@ def known_norm(norm: nn.BatchNorm2d) -> bool:
     return norm.track_running_stats and (norm.eps, norm.momentum) == (EPSILON, MOMENTUM)
 
 
-def stages_of(layers: Sequence[nn.Module]) -> list[Stage] | None:
-    """ReLU, depthwise, 1x1 and batch norm, repeated; None if kernels do not know such a norm."""
+def stages_of(stages: Sequence[SeparableStage]) -> list[Stage] | None:
+    """What kernels need of each stage, or None if they do not support one of the batch norms."""
     found = []
-    for first in range(0, len(layers), 4):
-        _, depth, point, norm = layers[first : first + 4]
-        assert isinstance(depth, nn.Conv2d)  # noqa: S101 - for the type checker
-        assert isinstance(norm, nn.BatchNorm2d)  # noqa: S101
+    for stage in stages:
+        depthwise, norm = stage.depthwise, stage.norm
         if not norm.affine or not known_norm(norm):
             return None
         found.append(
             Stage(
-                kernel=depth.kernel_size[0],
-                stride=depth.stride[0],
-                dilation=depth.dilation[0],
-                parameters=(depth.weight, point.get_parameter("weight"), norm.weight, norm.bias),
+                kernel=depthwise.kernel_size[0],
+                stride=depthwise.stride[0],
+                dilation=depthwise.dilation[0],
+                parameters=(depthwise.weight, stage.pointwise.weight, norm.weight, norm.bias),
                 running=_running(norm),
                 batches=norm.get_buffer("num_batches_tracked"),
             )

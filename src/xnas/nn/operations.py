@@ -78,7 +78,21 @@ def relu_conv_bn(inputs: int, outputs: int, normalization: Normalization) -> nn.
     )
 
 
-class Projection(Fusable, nn.Sequential):
+class PlainConvolution(nn.Sequential):
+    """ReLU, convolution, batch norm."""
+
+    @property
+    def convolution(self) -> nn.Conv2d:
+        """Its second layer."""
+        return _convolution(self[1])
+
+    @property
+    def norm(self) -> nn.BatchNorm2d:
+        """Its last layer."""
+        return _norm(self[2])
+
+
+class Projection(Fusable, PlainConvolution):
     """ReLU, 1x1 convolution, batch norm."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -86,11 +100,8 @@ class Projection(Fusable, nn.Sequential):
         if self.on_kernels:
             from xnas.nn.fused import known_norm, projection  # noqa: PLC0415 - brings Triton
 
-            point, norm = self[1], self[2]
-            assert isinstance(point, nn.Conv2d)  # noqa: S101 - for the type checker
-            assert isinstance(norm, nn.BatchNorm2d)  # noqa: S101
-            if known_norm(norm):
-                return projection(x, point, norm)
+            if known_norm(self.norm):
+                return projection(x, self.convolution, self.norm)
         out: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return out
 
@@ -188,8 +199,39 @@ class Zero(nn.Module):
         return torch.zeros_like(x[:, :, :: self.stride, :: self.stride])
 
 
+class NormalizedPool(nn.Sequential):
+    """A pool and its batch norm, as a search has them."""
+
+    @property
+    def norm(self) -> nn.BatchNorm2d:
+        """Its last layer."""
+        return _norm(self[1])
+
+
+@dataclass(frozen=True, slots=True)
+class SeparableStage:
+    """The layers of one stage of a separable convolution, behind its ReLU."""
+
+    depthwise: nn.Conv2d
+    pointwise: nn.Conv2d
+    norm: nn.BatchNorm2d
+
+
 class SeparableConvolution(Fusable, nn.Sequential):
-    """Stages of ReLU, depthwise convolution, 1x1 convolution and batch norm, one after another."""
+    """Stages of ReLU, depthwise convolution, 1x1 convolution and batch norm, one after another.
+
+    In a state dict the layers of all stages are numbered from 0, ReLUs included: published weights and
+    checkpoints have these names. In code they are found by `stages`.
+    """
+
+    @property
+    def stages(self) -> tuple[SeparableStage, ...]:
+        """The stages in the order in which they are applied."""
+        depthwise, pointwise, norms = (list(self)[first::4] for first in (1, 2, 3))
+        return tuple(
+            SeparableStage(_convolution(depth), _convolution(point), _norm(norm))
+            for depth, point, norm in zip(depthwise, pointwise, norms, strict=True)
+        )
 
     def forward(self, x: Tensor, *, factors: Tensor | None = None, plus: Tensor | None = None) -> Tensor:
         """Map (batch, channels, h, w) to (batch, channels, ceil(h/stride), ceil(w/stride)).
@@ -199,7 +241,7 @@ class SeparableConvolution(Fusable, nn.Sequential):
         if self.on_kernels:
             from xnas.nn.fused import separable, stages_of  # noqa: PLC0415 - brings Triton
 
-            stages = stages_of(list(self))
+            stages = stages_of(self.stages)
             if stages is not None:
                 return separable(x, stages, factors=factors, plus=plus)
         out: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
@@ -211,11 +253,21 @@ class SeparableConvolution(Fusable, nn.Sequential):
 
         Shapes stay. The convolutions of a search, whose norms have no scale, are packed elsewhere.
         """
-        for _, depth, _, norm in zip(*(list(self)[first::4] for first in range(4)), strict=True):
-            weight = depth.get_parameter("weight")
-            if isinstance(norm, nn.BatchNorm2d) and norm.affine:
+        for stage in self.stages:
+            weight = stage.depthwise.weight
+            if stage.norm.affine:
                 taps = weight.data.flatten(1).t().contiguous()
                 weight.data = taps.t().view(weight.shape) if taps_first else weight.data.contiguous()
+
+
+def _convolution(layer: nn.Module) -> nn.Conv2d:
+    assert isinstance(layer, nn.Conv2d)  # noqa: S101 - for the type checker
+    return layer
+
+
+def _norm(layer: nn.Module) -> nn.BatchNorm2d:
+    assert isinstance(layer, nn.BatchNorm2d)  # noqa: S101 - for the type checker
+    return layer
 
 
 def _depthwise_pointwise(
@@ -251,7 +303,7 @@ def _dilated(kernel: int) -> OperationFactory:
 
 def _plain(kernel: int) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
-        return nn.Sequential(
+        return PlainConvolution(
             nn.ReLU(),
             nn.Conv2d(channels, channels, kernel, stride, kernel // 2, bias=False),
             nn.BatchNorm2d(channels, affine=normalization.affine),
@@ -278,7 +330,7 @@ def _crossed(length: int) -> OperationFactory:
 def _pool(make: Callable[[int], nn.Module]) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
         if normalization.after_pools:
-            return nn.Sequential(make(stride), nn.BatchNorm2d(channels, affine=normalization.affine))
+            return NormalizedPool(make(stride), nn.BatchNorm2d(channels, affine=normalization.affine))
         return make(stride)
 
     return build

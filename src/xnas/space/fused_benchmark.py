@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.kernels.departures import Routes
 from xnas.nn import Forecaster
+from xnas.nn.operations import PlainConvolution
 from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting
 from xnas.space.packing import pack, pack_buffers
 from xnas.space.spaces import NONE, SearchSpace
@@ -83,11 +84,11 @@ class FusedStage:
     def __init__(self, plan: Plan, cells: Sequence[Sequence[Forecaster]], channels: int) -> None:
         self.plan, self.channels = plan, channels
         slots = [(f, edge, name) for f in cells for d in plan for edge, name in d.convolutions]
-        parts = [_parts(f[edge].experts[name]) for f, edge, name in slots]
-        self.norms = [norm for _, norm in parts]
+        experts = [_convolution(f[edge].experts[name]) for f, edge, name in slots]
+        self.norms = [expert.norm for expert in experts]
         kernels: dict[str, list[nn.Parameter]] = {name: [] for name in CONVOLUTIONS}
-        for (_, _, name), (convolution, _) in zip(slots, parts, strict=True):
-            kernels[name].append(convolution.get_parameter("weight"))
+        for (_, _, name), expert in zip(slots, experts, strict=True):
+            kernels[name].append(expert.convolution.get_parameter("weight"))
         self.square = self.pointwise = None
         if kernels[SQUARE]:
             self.square = pack(
@@ -211,11 +212,9 @@ class Forward:
         return out
 
 
-def _parts(expert: nn.Module) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
-    _, convolution, norm = expert.children()
-    assert isinstance(convolution, nn.Conv2d)  # noqa: S101 - for the type checker
-    assert isinstance(norm, nn.BatchNorm2d)  # noqa: S101
-    return convolution, norm
+def _convolution(expert: nn.Module) -> PlainConvolution:
+    assert isinstance(expert, PlainConvolution)  # noqa: S101 - for the type checker
+    return expert
 
 
 def _width(cells: Sequence[Sequence[Forecaster]]) -> int:

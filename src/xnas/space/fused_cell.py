@@ -35,7 +35,7 @@ from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradien
 from xnas.kernels.pools import pool
 from xnas.space.cell import SearchCell
 from xnas.space.fused_reductions import Reductions
-from xnas.space.fused_tables import Departing, Tables
+from xnas.space.fused_tables import FanOut, Stage, Tables
 
 
 class FusedCell:
@@ -94,37 +94,37 @@ class _Nodes(torch.autograd.Function):
         mixture: Tensor,
         *packed: Tensor,
     ) -> Tensor:
-        first, learning = tables.departures[0], any(ctx.needs_input_grad[4:])
+        first, learning = tables.fan_outs[0], any(ctx.needs_input_grad[4:])
         wide = torch.promote_types(previous.dtype, torch.float32)
         batch, height, width, channels = previous.shape
         size = batch, *tables.output_size(height, width)
-        advice = previous.new_empty(tables.slots, *size, channels)
+        advice = previous.new_empty(tables.slot_count, *size, channels)
         image = previous.new_empty(*size, tables.nodes * channels)
         side_by_side, pixels = _nodes_of(image, tables.nodes), advice.flatten(1, 3)
         moments = Moments(*tables.unmoved(channels, wide).clone())
         weights = mixture.flatten()[tables.mixture_index].to(wide)
         if first.stride == 1:
-            x = advice[first.slots["identities"]]
+            x = advice[first.slots.identities]
             torch.stack([before_that, previous], out=x)
         else:
             x = torch.stack([before_that, previous])
         active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
         kept, beside = [], Beside(previous.device)
         if tables.reductions:
-            reduced = first.slots["reduced"]
+            reduced = first.slots.reduced
             with beside.branch():
                 ctx.halves = tables.reductions.forward(
                     active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
                 )
-        for departure in tables.departures:
-            states = _states(departure, [x, advice]), _states(departure, active)
-            kept.append(_depart(departure, *states, packed, advice, moments, beside, learning=learning))
-            node = departure.completes
+        for fan_out in tables.fan_outs:
+            states = _states(fan_out, [x, advice]), _states(fan_out, active)
+            kept.append(_compute(fan_out, *states, packed, advice, moments, beside, learning=learning))
+            node = fan_out.completes
             mix(
                 pixels,
                 moments,
-                tables.term_slots[tables.arriving[node]],
-                weights[tables.arriving[node]],
+                tables.term_slots[tables.terms_of[node]],
+                weights[tables.terms_of[node]],
                 out=pixels[node],
                 copies=Copies(active[1][node].flatten(0, 2), side_by_side[node]),
             )
@@ -151,12 +151,12 @@ class _Nodes(torch.autograd.Function):
             Beside(advice.device),
         )
         reduced = None
-        for departure, kept in zip(reversed(tables.departures), reversed(ctx.kept), strict=True):
-            back.see_rewards(departure.completes)
-            back.beside.join(but_last=2)  # those of the departure after this one, whose memory they keep
-            if tables.reductions and departure.node is None:
-                reduced = back.through_reductions(tables.reductions, departure, packed, ctx.halves)
-            back.through(departure, _states(departure, active), packed, kept, inputs)
+        for fan_out, kept in zip(reversed(tables.fan_outs), reversed(ctx.kept), strict=True):
+            back.see_rewards(fan_out.completes)
+            back.beside.join(but_last=2)  # those of the fan-out after this one, whose memory they keep
+            if tables.reductions and fan_out.node is None:
+                reduced = back.through_reductions(tables.reductions, fan_out, packed, ctx.halves)
+            back.through(fan_out, _states(fan_out, active), packed, kept, inputs)
         back.beside.join()
         if reduced is not None:
             tables.reductions.add_gradient(reduced, gate=active[0], into=inputs)
@@ -175,15 +175,15 @@ def _nodes_of(image: Tensor, nodes: int) -> Tensor:
     return image.view(-1, nodes, image.shape[-1] // nodes).transpose(0, 1)
 
 
-def _states(departure: Departing, both: Sequence[Tensor]) -> Tensor:
-    """Of the two inputs and all nodes those that depart."""
+def _states(fan_out: FanOut, both: Sequence[Tensor]) -> Tensor:
+    """Of the two inputs and all nodes those that a fan-out reads."""
     inputs, nodes = both
-    node = departure.node
+    node = fan_out.node
     return inputs if node is None else nodes[node : node + 1]
 
 
-def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
-    d: Departing,
+def _compute(  # noqa: PLR0917 - what is read, and where results go
+    d: FanOut,
     states: Tensor,
     active: Tensor,
     packed: Sequence[Tensor],
@@ -193,37 +193,37 @@ def _depart(  # noqa: PLR0917 - what leaves, from where, and where it goes
     *,
     learning: bool,
 ) -> _Kept:
-    """Compute every expert that leaves these states, which are given as they are and with a ReLU."""
-    pixels = advice.flatten(1, 3)
+    """Compute every expert that reads these states, which are given as they are and with a ReLU."""
+    pixels, slots = advice.flatten(1, 3), d.slots
     with beside.branch():
         taken = pool(
             states,
             d.pools,
             stride=d.stride,
-            out=advice[d.slots["pools"]],
-            into=moments.slots(d.slots["pools"], running=d.running["pools"]),
+            out=advice[slots.pools],
+            into=moments.slots(slots.pools, running=d.pools_running),
         )
     first = second = None
     again = advice[:0]
-    if d.convolutions:
-        weights = [packed[index] for index in d.depthwise]
-        first = depthwise(active, weights, d.first, stride=d.stride, relu=False)
+    if len(d.first):
+        weights = [packed[index] for index in d.first.depthwise]
+        first = depthwise(active, weights, d.first.plan, stride=d.stride, relu=False)
         pointwise_with_moments(
             first.flatten(1, 3),
-            packed[d.pointwise],
-            out=pixels[d.first_products],
-            into=moments.slots(d.first_products, running=d.running["first products"]),
+            packed[d.first.pointwise],
+            out=pixels[slots.first_products],
+            into=moments.slots(slots.first_products, running=d.first.running),
         )
-    if d.twice:
-        between = d.slots["between"]
+    if len(d.second):
+        between = slots.between
         again = normalize(pixels[between], moments.slots(between), relu=True).view_as(advice[between])
-        weights = [packed[index] for index in d.again]
-        second = depthwise(again, weights, d.second, stride=1, relu=False)
+        weights = [packed[index] for index in d.second.depthwise]
+        second = depthwise(again, weights, d.second.plan, stride=1, relu=False)
         pointwise_with_moments(
             second.flatten(1, 3),
-            packed[d.pointwise_again],
-            out=pixels[d.slots["separable"]],
-            into=moments.slots(d.slots["separable"], running=d.running["separable"]),
+            packed[d.second.pointwise],
+            out=pixels[slots.separable],
+            into=moments.slots(slots.separable, running=d.second.running),
         )
     beside.join()
     return _Kept(first if learning else None, second if learning else None, again, taken)
@@ -250,7 +250,7 @@ class _Back:
 
     def see_rewards(self, node: int) -> None:
         """Inner products of the gradient of a node with all that goes into it."""
-        arriving = self.tables.arriving[node]
+        arriving = self.tables.terms_of[node]
         term_products(
             self.nodes[node],
             self.advice,
@@ -274,11 +274,11 @@ class _Back:
         )
 
     def through_reductions(
-        self, reductions: Reductions, d: Departing, packed: Sequence[Tensor], halves: Tensor
+        self, reductions: Reductions, d: FanOut, packed: Sequence[Tensor], halves: Tensor
     ) -> Tensor:
-        """What flows back to the halves of the inputs that skip connections reduce, computed beside."""
+        """Gradient of the halves of the inputs that skip connections reduce, computed in parallel."""
         with self.beside.branch():
-            flow = torch.empty_like(self.advice[d.slots["reduced"]])
+            flow = torch.empty_like(self.advice[d.slots.reduced])
             self.along(d.passed, held=True, out=flow)
             back = reductions.halves_gradient(flow, packed[-1])
             if self.of_weights is not None:
@@ -286,25 +286,30 @@ class _Back:
         return back
 
     def through(
-        self, d: Departing, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
+        self, d: FanOut, active: Tensor, packed: Sequence[Tensor], kept: _Kept, inputs: Tensor
     ) -> None:
-        """Put what flows back to the states into `inputs`, or add it to the gradient of their node."""
-        twice, size = d.twice, kept.taken.shape[1:]
+        """Put the gradient of the states into `inputs`, or add it to the gradient of their node."""
+        first, second, size = len(d.first), len(d.second), kept.taken.shape[1:]
         separable = len(d.normalized.slots)  # where they begin, behind all others and those between
-        flows = self.advice.new_empty(separable + twice, *self.advice.shape[1:])
-        self.along(d.normalized, held=True, out=flows[twice:])
-        planes = active.new_empty(len(d.first.groups), *active.shape[1:], dtype=self.moments.mean.dtype)
-        if twice:
-            self._through_second_half(d, packed, kept, flows[separable:], flows[:twice])
-        if d.convolutions:
-            self._through_first_half(d, active, packed, kept, flows[: d.convolutions], planes)
+        flows = self.advice.new_empty(separable + second, *self.advice.shape[1:])
+        self.along(d.normalized, held=True, out=flows[second:])
+        groups = len(d.first.plan.groups)
+        planes = active.new_empty(groups, *active.shape[1:], dtype=self.moments.mean.dtype)
+        if second:
+            into = torch.empty_like(kept.again)
+            self._through_stage(d.second, kept.again, packed, kept.second, flows[separable:], into)
+            self._through_norm(d.slots.between, into.flatten(1, 3), out=flows[:second])
+        if first:
+            self._through_stage(
+                d.first, active, packed, kept.first, flows[:first], planes, stride=d.stride, gate=active
+            )
         passed = Passed(self.nodes, self.tables.targets, self.weights, d.passed)
         input_gradient(
-            Pooled(flows[d.convolutions : separable].view(-1, *size), kept.taken, d.pools),
+            Pooled(flows[first:separable].view(-1, *size), kept.taken, d.pools),
             stride=d.stride,
             into=inputs if d.node is None else self._gradient_of(d.node),
             add=d.node is not None,
-            convolved=Convolved(planes, d.first.arrivals),
+            convolved=Convolved(planes, d.first.plan.arrivals),
             passed=passed if d.stride == 1 else None,
         )
 
@@ -313,45 +318,37 @@ class _Back:
         channels = self.advice.shape[-1]
         return self.image[None, ..., node * channels : (node + 1) * channels]
 
-    def _through_first_half(  # noqa: PLR0917
+    def _through_stage(  # noqa: PLR0917
         self,
-        d: Departing,
-        active: Tensor,
+        stage: Stage,
+        x: Tensor,
         packed: Sequence[Tensor],
-        kept: _Kept,
+        convolved: Tensor | None,
         flow: Tensor,
-        planes: Tensor,
+        into: Tensor,
+        *,
+        stride: int = 1,
+        gate: Tensor | None = None,
     ) -> None:
-        """From the first products to the groups of convolutions that read the states."""
-        into = pointwise(flow, packed[d.pointwise].transpose(1, 2)).view(-1, *kept.taken.shape[1:])
-        weights = [packed[index] for index in d.depthwise]
-        if self.of_weights is not None and kept.first is not None:
-            with self.beside.branch(into, flow):
-                found = depthwise_weight_gradient(
-                    active, into, d.first, like=weights, stride=d.stride, relu=False
-                )
-                of_products = pointwise_weight_gradient(kept.first.flatten(1, 3), flow)
-            self.of_weights.update(zip(d.depthwise, found, strict=True))
-            self.of_weights[d.pointwise] = of_products
-        depthwise_input_gradient(into, weights, d.first, active, stride=d.stride, into=planes)
+        """From the products of a stage to what its depthwise convolutions read, `x`.
 
-    def _through_second_half(
-        self, d: Departing, packed: Sequence[Tensor], kept: _Kept, flow: Tensor, out: Tensor
-    ) -> None:
-        """From the outputs of separable convolutions to their first products."""
-        again = kept.again
-        into = pointwise(flow, packed[d.pointwise_again].transpose(1, 2)).view_as(again)
-        weights = [packed[index] for index in d.again]
-        if self.of_weights is not None and kept.second is not None:
-            with self.beside.branch(into, flow):
+        `convolved` are the outputs of these, which the gradients of weights need.
+        """
+        size = (-(-side // stride) for side in x.shape[2:4])
+        of_depthwise = pointwise(flow, packed[stage.pointwise].transpose(1, 2))
+        of_depthwise = of_depthwise.view(-1, x.shape[1], *size, x.shape[-1])
+        weights = [packed[index] for index in stage.depthwise]
+        if self.of_weights is not None and convolved is not None:
+            with self.beside.branch(of_depthwise, flow):
                 found = depthwise_weight_gradient(
-                    again, into, d.second, like=weights, stride=1, relu=False
+                    x, of_depthwise, stage.plan, like=weights, stride=stride, relu=False
                 )
-                of_products = pointwise_weight_gradient(kept.second.flatten(1, 3), flow)
-            self.of_weights.update(zip(d.again, found, strict=True))
-            self.of_weights[d.pointwise_again] = of_products
-        into_again = torch.empty_like(again)
-        depthwise_input_gradient(into, weights, d.second, None, stride=1, into=into_again)
-        gradient, between = into_again.flatten(1, 3), d.slots["between"]
-        given = gradient, self.advice[between], self.moments.slots(between)
+                of_products = pointwise_weight_gradient(convolved.flatten(1, 3), flow)
+            self.of_weights.update(zip(stage.depthwise, found, strict=True))
+            self.of_weights[stage.pointwise] = of_products
+        depthwise_input_gradient(of_depthwise, weights, stage.plan, gate, stride=stride, into=into)
+
+    def _through_norm(self, slots: slice, gradient: Tensor, *, out: Tensor) -> None:
+        """From what the second stages read to the products of the first: ReLU and batch norm."""
+        given = gradient, self.advice[slots], self.moments.slots(slots)
         normalization_gradient(*given, normalization_sums(*given, relu=True), relu=True, out=out)
