@@ -37,7 +37,7 @@ def test_a_size_for_no_images_is_refused():
 
 @pytest.mark.parametrize(
     ("height", "width"),
-    [(40, 90), (90, 40), (64, 64), (20, 31), (20, 160), (160, 20), (12, 84), (64, 512)],
+    [(40, 90), (90, 40), (64, 64), (20, 31), (20, 160), (160, 20), (12, 84), (64, 512), (32, 35)],
 )
 def test_a_square_is_the_shorter_side_resized_and_the_centre_cropped(height, width):
     images = torch.randint(256, (2, 3, height, width), dtype=torch.uint8)
@@ -117,9 +117,15 @@ def test_a_resized_dataset_is_measured_again_and_says_so():
     assert resized(dataset((16, 24)), 8, "pad").resize == "pad"
 
 
-def test_the_middle_is_as_torchvision_cuts_it_where_both_sides_can_be_equal():
+@pytest.mark.parametrize("height", [10, 11, 12, 13, 14, 15])  # a surplus of 6 to 1
+@pytest.mark.parametrize("width", [8, 9])
+def test_the_middle_is_as_torchvision_crops_it(height, width):
     images = torch.randint(256, (2, 3, 16, 12), dtype=torch.uint8)
-    assert torch.equal(centre_crop(images, (10, 8)), tv.center_crop(images, [10, 8]))
+    assert torch.equal(centre_crop(images, (height, width)), tv.center_crop(images, [height, width]))
+
+
+def test_a_crop_of_the_whole_is_the_image_and_a_larger_one_is_refused():
+    images = torch.randint(256, (2, 3, 16, 12), dtype=torch.uint8)
     assert torch.equal(centre_crop(images, (16, 12)), images)
     with pytest.raises(ConfigError, match="17 x 8 pixels cannot be cut out of images of 16 x 12"):
         centre_crop(images, (17, 8))

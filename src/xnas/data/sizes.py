@@ -65,21 +65,23 @@ def fit(images: Tensor, size: Size, resize: Resize = "crop") -> Tensor:
     if resize == "crop":
         images = _shortened(images, size)
     scaled = F.interpolate(images, _scaled_size(images, size, resize), mode="bilinear", antialias=True)
-    down, across = size[0] - scaled.shape[-2], size[1] - scaled.shape[-1]  # negative for a cut
     if resize == "pad":
+        down, across = size[0] - scaled.shape[-2], size[1] - scaled.shape[-1]
         return F.pad(scaled, (across // 2, across - across // 2, down // 2, down - down // 2))
-    top, left = -down // 2, -across // 2
-    return scaled[..., top : top + size[0], left : left + size[1]].contiguous()
+    return centre_crop(scaled, size).contiguous()
 
 
 def centre_crop(images: Tensor, size: Size) -> Tensor:
-    """The middle of images (..., height, width), of this height and width; a view."""
+    """The middle of images (..., height, width), of this height and width; a view.
+
+    An odd surplus is divided as torchvision's `center_crop` divides it: halves are rounded to even.
+    """
     height, width = images.shape[-2:]
     if height < size[0] or width < size[1]:
         raise ConfigError(
             f"{_by(size)} pixels cannot be cut out of images of {height} x {width}; enlarge them"
         )
-    top, left = (height - size[0]) // 2, (width - size[1]) // 2
+    top, left = round((height - size[0]) / 2), round((width - size[1]) / 2)
     return images[..., top : top + size[0], left : left + size[1]]
 
 
