@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from xnas.data import decode_image
-from xnas.data.decoding import image_header
+from xnas.data.decoding import eight_bit_pixels, image_header
 from xnas.errors import ConfigError, DatasetError
 
 
@@ -89,15 +89,32 @@ def test_damaged_camera_data_are_no_reason_to_refuse_a_photograph(tmp_path):
     assert decode_image(path, channels=1, size=(16, 16), resize="crop").shape == (1, 16, 16)
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"), [([0, 128, 255], [0, 128, 255]), ([0, 256, 65535], [0, 1, 255])]
-)
-def test_grey_of_32_bits_is_read_by_the_range_that_it_has(tmp_path, values, expected):
-    pixels = np.tile(np.array(values, dtype=np.int32), (8, 1))
+@pytest.mark.parametrize("largest", [255, 65535, 70_000])  # what 8, 16 and more bits hold
+def test_grey_of_32_bits_is_refused_by_its_header_whatever_it_holds(tmp_path, largest):
+    pixels = np.tile(np.array([0, largest // 2, largest], dtype=np.int32), (8, 1))
     Image.fromarray(pixels).save(tmp_path / "a.tiff")
-    assert image_header(tmp_path / "a.tiff") == ((8, 3), "I")
-    image = decode_image(tmp_path / "a.tiff", channels=1, size=(8, 3), resize="crop")
-    assert image[0, 0].tolist() == expected
+    for read in (image_header, lambda p: decode_image(p, channels=1, size=(8, 3), resize="crop")):
+        with pytest.raises(DatasetError, match="grey values have 32 bits of unknown range; save it"):
+            read(tmp_path / "a.tiff")
+
+
+@pytest.mark.parametrize("ending", ["png", "tiff"])
+def test_grey_of_16_bits_keeps_its_upper_8(tmp_path, ending):
+    pixels = np.tile(np.array([0, 256, 65535], dtype=np.uint16), (8, 1))
+    Image.fromarray(pixels).save(tmp_path / f"a.{ending}")
+    assert image_header(tmp_path / f"a.{ending}")[0] == (8, 3)
+    image = decode_image(tmp_path / f"a.{ending}", channels=1, size=(8, 3), resize="crop")
+    assert image[0, 0].tolist() == [0, 1, 255]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photograph_is_measured_as_it_is_decoded_upright(tmp_path, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.new("RGB", (40, 20)).save(tmp_path / "a.jpg", exif=exif)
+    with Image.open(tmp_path / "a.jpg") as image:
+        height, width = eight_bit_pixels(image, 3).shape[:2]
+    assert image_header(tmp_path / "a.jpg")[0] == (height, width)
 
 
 def test_dark_grey_of_16_bits_stays_dark(tmp_path):

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 GREY_MODES = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N")
 NOT_DECODED = frozenset({"EPS", "WMF", "BUFR", "GRIB", "HDF5", "MPEG"})
 """Formats that Pillow opens and leaves to others: Ghostscript, Windows, or a plug-in that it lacks."""
+ORIENTATION_TAG = 0x0112
+QUARTER_TURNS = (5, 6, 7, 8)
+"""EXIF orientations that swap height and width."""
+SIXTEEN_BITS_AS_I = ("PNG", "PPM")
+"""Formats whose 16-bit images have Pillow's 32-bit mode `I`, in some of its versions."""
 STEPS = {"P": "RGBA", "LAB": "RGB", "La": "LA"}
 """Modes that Pillow converts well only by way of another: a palette's transparency needs RGBA."""
 
@@ -46,12 +51,14 @@ def decode_image(path: Path, *, channels: int, size: tuple[int, int], resize: st
 def image_header(path: Path) -> tuple[Size, str]:
     """Height and width of an image, and Pillow's mode of it, without decoding its pixels.
 
-    A mode that `decode_image` would refuse is refused here.
+    The size is that of the upright image, as `decode_image` gives it. A mode that `decode_image` would
+    refuse is refused here.
     """
     with _opened(path) as image:
-        _require_known_range(image.mode)
+        _require_known_range(image)
         width, height = image.size
-        return (height, width), image.mode
+        turned = image.getexif().get(ORIENTATION_TAG) in QUARTER_TURNS
+        return (width, height) if turned else (height, width), image.mode
 
 
 @cache
@@ -101,7 +108,7 @@ def eight_bit_pixels(
 
     if 0 in image.size:
         raise ValueError("it has no pixels")
-    _require_known_range(image.mode)
+    _require_known_range(image)
     upright = ImageOps.exif_transpose(image)
     if upright.mode.startswith("I"):  # 16 bits or more, which Pillow would cut off at 255
         return np.repeat(_narrowed(upright)[..., None], channels, axis=2)
@@ -112,14 +119,16 @@ def eight_bit_pixels(
 
 
 def _narrowed(image: Image.Image) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Bytes of grey values of 16 bits, or of 32 that hold what 8 or 16 would."""
-    wide = np.asarray(image)
-    if wide.min() < 0 or wide.max() > 0xFFFF:
-        raise ValueError("its grey values need more than 16 bits; save it with 8 or 16")
-    bytes_already = image.mode == "I" and wide.max() <= 0xFF  # 32 bits say nothing of the range
-    return (wide if bytes_already else wide >> 8).astype(np.uint8)
+    """The upper 8 of the 16 bits of grey values."""
+    return (np.asarray(image) >> 8).astype(np.uint8)
 
 
-def _require_known_range(mode: str) -> None:
-    if mode == "F":
+def _require_known_range(image: Image.Image) -> None:
+    """Raise for grey values whose range the file does not state.
+
+    Guessing it from the pixels would read two images of one dataset by two scales.
+    """
+    if image.mode == "F":
         raise ValueError("its grey values are floats of unknown range; save it with 8 or 16 bits")
+    if image.mode == "I" and image.format not in SIXTEEN_BITS_AS_I:
+        raise ValueError("its grey values have 32 bits of unknown range; save it with 8 or 16 bits")
