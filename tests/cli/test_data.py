@@ -127,7 +127,7 @@ def test_what_a_run_would_refuse_is_told(capsys, tmp_path):
     make_image(root / "red ones" / "3.png", (1, 2, 3), size=(7, 30))
     _, told, _ = run(capsys, root)
     assert "a run would refuse this folder: " in told
-    assert "3.png is 7 x 30 pixels; images need at least 8 a side" in told
+    assert "3.png is 7 x 30 pixels; images need at least 8 per side" in told
     assert "would refuse" not in run(capsys, root, "--image-size", "32")[1]
     for path in (root / "Grüne").iterdir():
         path.write_bytes(b"")

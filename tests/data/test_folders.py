@@ -316,12 +316,12 @@ def other_classes(root):
             "class folder 'lily' in .* holds no image that Pillow reads; add some or remove it",
         ),
         (few_images, "class 'lily' in .* has too few images to split: 3; every class needs at least 4"),
-        (tiny, "rose/1.png is 7 x 30 pixels; images need at least 8 a side: remove it, or enlarge"),
+        (tiny, "rose/1.png is 7 x 30 pixels; images need at least 8 per side: remove it, or enlarge"),
         (broken, r"cannot read the image .*rose/1.png \(.*\); mend or remove it"),
         (empty_file, r"cannot read the image .*rose/1.png"),
         (truncated, r"cannot read the image .*rose/\d.png \(.*\); mend or remove it"),
         (floats, r"cannot read the image .*rose/\d.tiff \(its grey values are floats"),
-        (deep, r"cannot read the image .*rose/\d.tiff \(its grey values need more than 16 bits"),
+        (deep, r"cannot read the image .*rose/\d.tiff \(its grey values have 32 bits"),
         (other_classes, "test has a class 'lily' that the training images lack; class folders .* agree"),
     ],
 )
@@ -381,6 +381,24 @@ def test_images_that_are_left_out_are_not_counted_in_the_note(tmp_path, stream):
     assert "converted to RGB: 15 RGBA of 15" in data.note
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_image_that_is_too_small_is_left_out_as_a_bad_one(tmp_path, stream):
+    flowers(tmp_path, count=10)
+    write(tmp_path / "rose" / "1.png", size=(7, 30))
+    data = load_data(tmp_path, skip_bad_images=True, stream=stream)
+    assert len(data.labels) + len(data.test_labels) == 19
+    assert data.size == (16, 16)  # it does not decide the size
+    assert "1 bad image left out (first: " in data.note
+    assert "1.png is 7 x 30 pixels" in data.note
+
+
+def test_an_image_that_is_too_small_is_kept_where_a_size_enlarges_it(tmp_path):
+    flowers(tmp_path, count=10)
+    write(tmp_path / "rose" / "1.png", size=(7, 30))
+    data = load_data(tmp_path, skip_bad_images=True, image_size=16)
+    assert len(data.labels) + len(data.test_labels) == 20
+
+
 def test_leaving_images_out_keeps_test_images_where_they_are(tmp_path):
     whole, fewer = tmp_path / "whole", tmp_path / "fewer"
     numbered(whole)
@@ -404,7 +422,7 @@ def test_a_folder_of_bad_images_alone_is_refused(tmp_path):
     flowers(tmp_path)
     for path in tmp_path.glob("*/*.png"):
         path.write_bytes(b"")
-    with pytest.raises(DatasetError, match="8 of 8 images cannot be used"):
+    with pytest.raises(DatasetError, match="10 of 10 images cannot be used"):
         load_data(tmp_path, skip_bad_images=True)
 
 

@@ -67,7 +67,8 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )
-    refusals = [] if side is not None else [_refusal(require_large, {**sizes, **test_sizes})]
+    small = {} if side is not None else {**sizes, **test_sizes}
+    refusals = [_refusal(require_large, small, bad if options.skip_bad_images else None)]
     refusals.append(_refusal(require_enough_left, index, bad.without(index.train).labels, bad))
     return FolderSummary(
         name=index.name,

@@ -56,7 +56,7 @@ def load_files(
     rule = options.resize or resize
     if options.image_size is not None:
         size = (options.image_size, options.image_size)
-    shape = shape_of(index, bad, size=size, channels=channels, resize=rule, look=options.skip_bad_images)
+    shape = shape_of(index, bad, size=size, channels=channels, resize=rule, skip=options.skip_bad_images)
     needed = (len(index.train) + len(index.test)) * shape.channels * shape.size[0] * shape.size[1]
     if options.stream is True or (options.stream is None and streams(needed, available_memory())):
         return _streamed(index, shape, bad, options, needed)
@@ -94,10 +94,10 @@ class BadImages:
         if self.first is None or skip:
             return
         if len(self.files) == 1:
-            raise DatasetError(f"{self.first}, or leave it out with --skip-bad-images")
+            raise DatasetError(f"{self.first}, or leave it out with skip-bad-images")
         raise DatasetError(
             f"{len(self.files)} of {total} images cannot be used; the first: {self.first}, or leave all "
-            f"of them out with --skip-bad-images"
+            "of them out with skip-bad-images"
         )
 
     def without(self, files: LabelledFiles) -> LabelledFiles:
@@ -164,35 +164,43 @@ def shape_of(
     size: Size | None,
     channels: int | None,
     resize: Resize,
-    look: bool,
+    skip: bool,
 ) -> Shape:
     """The shape that was asked for, or else the one that the training images have.
 
-    Headers are read if they decide something, or with `look`, so that bad images are known.
+    Headers are read if they decide something, or with `skip`, so that bad images are known. With `skip`
+    an image that is too small counts as bad, unless a given `size` enlarges it.
     """
-    if size is not None and channels is not None and not look:
+    if size is not None and channels is not None and not skip:
         return Shape(channels, size, resize)
     sizes, modes = survey(index.train.files, bad)
-    if not sizes:
-        bad.refuse(len(index.train), skip=False)
-    test_sizes = survey(index.test.files, bad)[0] if size is None or look else {}
+    test_sizes = survey(index.test.files, bad)[0] if size is None or skip else {}
     if size is None:
-        require_large(sizes)
-        require_large(test_sizes)  # which decide nothing else
+        for part in (sizes, test_sizes):  # test images decide nothing else
+            require_large(part, bad if skip else None)
+    sizes = {path: found for path, found in sizes.items() if path not in bad.files}
+    modes = {path: mode for path, mode in modes.items() if path in sizes}
+    if not sizes:
+        bad.refuse(len(index.train) + len(index.test), skip=False)
+    if size is None:
         size = fitting_size(list(sizes.values()))
     if channels is None:
         channels = 1 if all(mode in GREY_MODES for mode in modes.values()) else 3
     return Shape(channels, size, resize, sizes, modes)
 
 
-def require_large(sizes: dict[Path, Size]) -> None:
-    """Refuse images that are too small to be reduced twice."""
+def require_large(sizes: dict[Path, Size], bad: BadImages | None = None) -> None:
+    """Refuse images that are too small to be reduced twice, or add them to `bad`."""
     for path, (height, width) in sizes.items():
-        if min(height, width) < SMALLEST_SIDE:
-            raise DatasetError(
-                f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} a side: "
-                f"remove it, or enlarge all with --image-size"
-            )
+        if min(height, width) >= SMALLEST_SIDE:
+            continue
+        error = DatasetError(
+            f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} per side: "
+            "remove it, or enlarge all with image-size"
+        )
+        if bad is None:
+            raise error
+        bad.add(path, error)
 
 
 def _streamed(
