@@ -175,8 +175,10 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nowhere",), "no dataset or folder called 'nowhere'; give a folder of class folders, or one"),
+        (("nowhere",), "no dataset or folder called 'nowhere'; give a folder of class folders or the"),
         (("a" * 5000,), "File name too long"),
+        (("cifar_10",), "did you mean cifar10 or cifar100? there are: "),
+        (("https://example.org/photos.zip",), "is an address, and nothing is fetched from addresses"),
         (("--download",), "--download and --unpack need a dataset's name: digits, fashion_mnist"),
         (("digits", "--data-dir", __file__), "data-dir must be a folder, got the file"),
         (("--data-dir", __file__), "data-dir must be a folder, got the file"),

@@ -54,7 +54,9 @@ def test_a_users_own_loader_is_found_by_its_name(monkeypatch):
 
 
 def test_an_unknown_name_lists_the_known_ones_and_says_that_a_folder_works():
-    words = "no dataset or folder called 'cifr10'; give a folder of class folders, or one of the names: "
+    words = (
+        "no dataset or folder called 'cifr10'; give a folder of class folders or the name of a dataset; "
+    )
     with pytest.raises(DatasetError, match=words + "cifar10, cifar100, cinic10, digits, "):
         load_data("cifr10")
 

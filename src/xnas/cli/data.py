@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xnas.data import CATALOGUE, DATASETS, DataOptions, Known, Resize
+from xnas.data.datasets import find_folder
 from xnas.data.folder_summary import FolderSummary, summarize_folder
 from xnas.data.named_folders import INDEXES
 from xnas.data.obtain import download as fetch
@@ -82,7 +83,7 @@ def _told(name: str | None, data_dir: Path | None, options: DataOptions) -> list
         return description(CATALOGUE[name], data_dir)
     if name in DATASETS:
         return [f"{name} is a dataset that your own code has registered; nothing more is known of it"]
-    return folder_description(_folder(name), options)
+    return folder_description(find_folder(name), options)
 
 
 def catalogue_table(data_dir: Path | None) -> list[str]:
@@ -172,16 +173,6 @@ def _counted(known: Known, place: Path) -> list[str]:
         return [f"not whole: {error}"]
     missing = [note for note in index.notes if note.startswith("not whole")]
     return missing or [f"whole: all {len(index.train) + len(index.test):,} images are there, by count"]
-
-
-def _folder(name: str) -> Path:
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path
-    fault = f"{path} is a file" if path.is_file() else f"no dataset or folder called {name!r}"
-    raise DatasetError(
-        f"{fault}; give a folder of class folders, or one of the names: {', '.join(CATALOGUE)}"
-    )
 
 
 def _counts_line(found: FolderSummary) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.data.folder_index import images_in, visible_folders
+from xnas.data.folder_files import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
 from xnas.model.classifier import load
 from xnas.records import Prediction

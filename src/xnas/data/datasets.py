@@ -25,7 +25,7 @@ from xnas.data.sizes import Resize, resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
 from xnas.errors import ConfigError, DatasetError
-from xnas.registry import Registry
+from xnas.registry import Registry, known_names
 
 Loader = Callable[[DataOptions], Images]
 """Loads a dataset; it is given what the user wishes, `data_dir` among it."""
@@ -117,23 +117,31 @@ def load_data(
             if resize is not None:
                 data = replace(data, resize=resize)
             return data if image_size is None else resized(data, image_size, resize or "crop")
-        return _load_folder_at(Path(name_or_path).expanduser(), options)
+        return load_folder(find_folder(name), options)
     except OSError as error:
         raise DatasetError(
             f"cannot read {name!r}: {error.strerror or error}; {_what_works()}"
         ) from error
 
 
-def _load_folder_at(path: Path, options: DataOptions) -> Images:
+def find_folder(name: str) -> Path:
+    """The folder of this name; an error that names what would work if there is none."""
+    path = Path(name).expanduser()
     if path.is_dir():
-        return load_folder(path, options)
-    fault = f"no dataset or folder called {str(path)!r}"
+        return path
+    if "://" in name:
+        raise DatasetError(
+            f"{name!r} is an address, and nothing is fetched from addresses; download and unpack it, "
+            "and give the folder"
+        )
+    fault = f"no dataset or folder called {name!r}"
     if path.is_file():
         fault = f"{path} is a file"
     elif path.is_symlink():
         fault = f"{path} is a link that leads nowhere or in a circle"
-    raise DatasetError(f"{fault}; {_what_works()}")
+    raise DatasetError(f"{fault}; {_what_works(path.name)}")
 
 
-def _what_works() -> str:
-    return f"give a folder of class folders, or one of the names: {', '.join(sorted(DATASETS))}"
+def _what_works(name: str = "") -> str:
+    known = known_names(name, sorted(DATASETS))
+    return f"give a folder of class folders or the name of a dataset; {known}"

@@ -10,8 +10,6 @@ back to where it came from leads nowhere.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from xnas.data.decoding import image_endings
+from xnas.data.folder_files import images_in, visible_folders
 from xnas.data.images import is_plain_text
+from xnas.data.layouts import require_class_folders
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.errors import ConfigError, DatasetError
 
@@ -70,6 +69,7 @@ def list_folder(
     Images of `val` join those of `train`, because a search makes halves of its own and a training uses
     both; with `use_val=False` they are left out, and with `val_is_test` they are the test images.
     """
+    require_class_folders(root)
     parted = _has_parts(root)
     first = root / "train" if parted else root
     classes = tuple(_class_folders(first))
@@ -116,43 +116,6 @@ def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:
             f"class {name!r} in {root} has too few images to split: {fewest}; every class needs at "
             f"least {FEWEST_IMAGES}"
         )
-
-
-def images_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Image files of a folder by name, and the other visible things in it.
-
-    A link that leads nowhere counts as the image that it should be; pipes and devices do not.
-    """
-    endings = image_endings()
-    with os.scandir(folder) as entries:
-        visible = sorted((e for e in entries if not e.name.startswith(".")), key=lambda e: e.name)
-    images: list[Path] = []
-    others: list[Path] = []
-    for entry in visible:
-        is_image = os.path.splitext(entry.name)[1].lower() in endings and _is_file(entry)  # noqa: PTH122 - the suffix of a Path is slow for a million
-        (images if is_image else others).append(folder / entry.name)
-    return images, others
-
-
-def visible_folders(folder: Path) -> list[Path]:
-    """Folders in a folder, sorted by name, but for hidden ones."""
-    with os.scandir(folder) as entries:
-        seen = sorted(
-            (e for e in entries if not e.name.startswith((".", "__MACOSX"))), key=lambda e: e.name
-        )
-    for entry in seen:
-        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - of a loop, Path.exists raises
-            raise DatasetError(
-                f"{entry.path} is a link that leads nowhere or in a circle; mend or remove it"
-            )
-    return [folder / entry.name for entry in seen if entry.is_dir()]
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return stat.S_ISREG(entry.stat().st_mode)
-    except OSError:
-        return True
 
 
 def _class_folders(folder: Path) -> list[str]:

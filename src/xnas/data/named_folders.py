@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from xnas.data.catalogue import CATALOGUE, Known
-from xnas.data.folder_index import FolderIndex, LabelledFiles, images_in, list_folder, visible_folders
+from xnas.data.folder_files import images_in, visible_folders
+from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
 from xnas.data.folders import load_files
 from xnas.data.image_files import Images
 from xnas.data.options import DataOptions
