@@ -28,8 +28,11 @@ def data(
     unpack: Path | None = None,
     image_size: int | None = None,
     resize: Resize | None = None,
+    skip_bad_images: bool = False,
 ) -> None:
-    """List the datasets, or tell all about one of them or about a folder of images.
+    """List the datasets, or describe one of them or a folder of images.
+
+    Exits with status 2 for a folder that a run would refuse.
 
     Parameters
     ----------
@@ -45,14 +48,20 @@ def data(
         For a folder: the size that images shall get.
     resize
         For a folder: how images of another shape get their size.
+    skip_bad_images
+        For a folder: leave out image files that cannot be read, as a run with this option does.
     """
     try:
         known = CATALOGUE.get(name or "")
-        options = DataOptions(data_dir=data_dir, image_size=image_size, resize=resize)
-        if (image_size is not None or resize is not None) and (name is None or name in DATASETS):
+        options = DataOptions(
+            data_dir=data_dir, image_size=image_size, resize=resize, skip_bad_images=skip_bad_images
+        )
+        for_folders = image_size is not None or resize is not None or skip_bad_images
+        if for_folders and (name is None or name in DATASETS):
             given = "no folder" if name is None else f"the dataset {name}"
             raise ConfigError(
-                f"--image-size and --resize are for a folder of images, got {given}; leave them out"
+                "--image-size, --resize and --skip-bad-images are for a folder of images, got "
+                f"{given}; leave them out"
             )
         if download or unpack is not None:
             if known is None:
@@ -62,12 +71,14 @@ def data(
             done = _obtained(known, data_folders(data_dir)[0], unpack)
         else:
             done = []
-        lines = done + _told(name, data_dir, options)
+        lines, refusal = _described(name, data_dir, options)
     except OSError as error:
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
         ) from error
-    print("\n".join(lines))
+    print("\n".join(done + lines))
+    if refusal:
+        raise DatasetError(f"a run would refuse {name}: {refusal}")
 
 
 def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:
@@ -76,14 +87,19 @@ def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:
     return [f"downloaded into {fetch(known, folder)}"]
 
 
-def _told(name: str | None, data_dir: Path | None, options: DataOptions) -> list[str]:
+def _described(
+    name: str | None, data_dir: Path | None, options: DataOptions
+) -> tuple[list[str], str | None]:
+    """Lines on the datasets, one of them or a folder, and why a run would refuse it."""
     if name is None:
-        return catalogue_table(data_dir)
+        return catalogue_table(data_dir), None
     if name in CATALOGUE:
-        return description(CATALOGUE[name], data_dir)
+        return description(CATALOGUE[name], data_dir), None
     if name in DATASETS:
-        return [f"{name} is a dataset that your own code has registered; nothing more is known of it"]
-    return folder_description(find_folder(name), options)
+        line = f"{name} is a dataset that your own code has registered; nothing more is known of it"
+        return [line], None
+    found = summarize_folder(find_folder(name), options)
+    return folder_description(found), next(iter(found.refusals), None)
 
 
 def catalogue_table(data_dir: Path | None) -> list[str]:
@@ -123,9 +139,8 @@ def description(known: Known, data_dir: Path | None) -> list[str]:
     return lines
 
 
-def folder_description(root: Path, options: DataOptions) -> list[str]:
+def folder_description(found: FolderSummary) -> list[str]:
     """What is in a folder of images, and what a search would make of it."""
-    found = summarize_folder(root, options)
     test, classes = f"{found.test_examples:,} for test", f"{len(found.counts):,} classes"
     seen = f"{_channels(found.channels)}, {_by(found.size)}, by the rule {found.resize}"
     lines = [
@@ -138,8 +153,6 @@ def folder_description(root: Path, options: DataOptions) -> list[str]:
     lines += [f"note: {note}" for note in found.notes]
     if found.bad:
         lines.append(f"{counted(found.bad, 'bad file')}; the first: {found.first_bad}")
-        lines.append("a run would stop at bad files; with --skip-bad-images it leaves them out")
-    lines += [f"a run would refuse this folder: {refusal}" for refusal in found.refusals]
     lines.append("only the headers of the images were read; their pixels may still be damaged")
     return lines
 

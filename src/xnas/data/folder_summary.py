@@ -45,19 +45,27 @@ class FolderSummary:
     """Image files without a header that can be read and used; pixels are not looked at."""
     first_bad: str
     refusals: tuple[str, ...]
-    """Why a run would not begin, as far as headers tell; bad files it may leave out."""
+    """Why a run with these options would not start, as far as headers show."""
 
 
 def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> FolderSummary:  # noqa: B008 - frozen
     """Look at a folder of class folders without decoding any image."""
     index = list_folder(root, use_val=options.use_val is not False)
-    bad = BadImages()
+    bad, skip, side = BadImages(), options.skip_bad_images, options.image_size
     sizes, modes_by_file = survey(index.train.files, bad)
-    modes = Counter(modes_by_file.values())
     test_sizes, _ = survey(index.test.files, bad)
+    small = {} if side is not None else {**sizes, **test_sizes}
+    refusals = [_refusal(lambda: require_large(small, bad if skip else None))]
+    sizes = {path: size for path, size in sizes.items() if path not in bad.files}
+    modes = Counter(mode for path, mode in modes_by_file.items() if path in sizes)
     if not sizes:
         raise DatasetError(f"no image in {root} can be read; the first: {bad.first}")
-    side = options.image_size
+    if skip:
+        left = bad.without(index.train).labels
+        refusals.append(_refusal(lambda: require_enough_left(index, left, bad)))
+    else:
+        total = len(index.train) + len(index.test)
+        refusals.insert(0, _refusal(lambda: bad.refuse(total, skip=False)))
     size = fitting_size(list(sizes.values())) if side is None else (side, side)
     resize = options.resize or "crop"
     channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
@@ -67,9 +75,6 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )
-    small = {} if side is not None else {**sizes, **test_sizes}
-    refusals = [_refusal(require_large, small, bad if options.skip_bad_images else None)]
-    refusals.append(_refusal(require_enough_left, index, bad.without(index.train).labels, bad))
     return FolderSummary(
         name=index.name,
         counts=dict(zip(index.classes, counts, strict=True)),
@@ -87,10 +92,10 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     )
 
 
-def _refusal(require: Callable[..., None], *given: object) -> str:
-    """What a check of a run has against this; empty if nothing."""
+def _refusal(check: Callable[[], None]) -> str:
+    """The error of a check that a run makes; empty if it passes."""
     try:
-        require(*given)
+        check()
     except DatasetError as error:
         return str(error)
     return ""
