@@ -38,9 +38,9 @@ from jobs import (
 )
 from watch import Watch, ran_on
 from xnas.process.interrupt import Interrupted
+from xnas.runs.command_line import flags
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
-from xnas.words import flags
 
 EPOCHS = 50
 FIRST_EPOCHS = 5

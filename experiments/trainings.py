@@ -14,9 +14,9 @@ from typing import TypeVar
 from jobs import ROOT, STARTED, Budget, Job, Record, Spent, forget, lent
 from watch import Watch, ran_on
 from xnas.process.interrupt import Interrupted
+from xnas.runs.command_line import flags
 from xnas.runs.train import TrainResult, resume_training, train
 from xnas.runs.train_config import TrainConfig
-from xnas.words import flags
 
 IMPORTED = time.perf_counter() - STARTED
 

@@ -1,9 +1,8 @@
-"""Numbers, errors and settings in sentences."""
+"""Text in messages: plurals, shortened errors, and names that are safe to print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from shlex import quote
+LONGEST_ERROR = 200
 
 
 def counted(number: int, noun: str) -> str:
@@ -11,19 +10,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def short(error: Exception) -> str:
-    """What an error says, or the beginning of it, in one line: it may quote the file."""
-    words = " ".join(str(error).split())
-    return f"{words[:200]}..." if len(words) > 200 else words or type(error).__name__
+def short(error: BaseException, most: int = LONGEST_ERROR) -> str:
+    """The message of an error in one line of about `most` characters, which may quote a file."""
+    text = " ".join(str(error).split())
+    return f"{text[:most]}..." if len(text) > most else text or type(error).__name__
 
 
-def flags(settings: Mapping[str, object]) -> str:
-    """Settings as the command line takes them: `{"wipeout": False, "seed": 1}` is two flags."""
-    words = []
-    for name, value in settings.items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words.append(f"--{flag} {quote(str(value))}")
-    return " ".join(words)
+def printable(text: object) -> str:
+    r"""Text in one line, with every character that a terminal would obey or hide as its escape.
+
+    Names of classes and files may hold such characters: a newline becomes `\n`, an escape `\x1b`, a
+    byte that is no UTF-8 `\udcff`. Tables are aligned by what this returns.
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, for a text of several lines, which stay lines."""
+    return "\n".join(map(printable, text.split("\n")))

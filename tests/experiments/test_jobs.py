@@ -10,7 +10,7 @@ import jobs
 from jobs import CUT_MARGIN, LEAST_CUT, Budget, Job, ResultsFile, Spent, chosen, overview
 from xnas.errors import DatasetError
 from xnas.process.interrupt import Interrupted
-from xnas.words import flags
+from xnas.runs.command_line import flags
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +48,6 @@ def budget(seconds, *, cut=False):
 @pytest.fixture
 def results(tmp_path):
     return ResultsFile(tmp_path / "new" / "results.jsonl")
-
-
-def test_settings_are_written_as_the_command_line_takes_them():
-    options = {"epochs": 5, "batch_size": 8, "faithful": True, "wipeout": False}
-    assert flags(options) == "--epochs 5 --batch-size 8 --faithful --no-wipeout"
-    assert flags({"resume": "my runs/1"}) == "--resume 'my runs/1'"
 
 
 def test_a_job_is_done_when_its_name_and_command_are_in_the_file(results):

@@ -32,6 +32,7 @@ from xnas.process.failures import failure
 from xnas.process.interrupt import unwound_by_signals
 from xnas.process.output import OutputClosedError, guarded_streams
 from xnas.runs.checks import told_kinds
+from xnas.words import printable
 
 
 def _refuse_fractions(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
@@ -124,8 +125,8 @@ def _told(error: CycloptsError | XnasError) -> str:
 
 
 def _complain(message: str) -> int:
-    """One line, whatever the names in it: a terminal would obey some characters."""
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(message.split()))
+    """Print one line, whatever the names in it, and return the exit status."""
+    line = printable(" ".join(message.split()))
     who = "xnas" if speaks() else f"xnas (rank {os.environ['RANK']})"
     print(f"{who}: {line}", file=sys.stderr)
     return 2

@@ -22,11 +22,12 @@ import torch
 from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
-from xnas.process.folder import require_no_link, told_as
+from xnas.process.folder import require_no_link, storage_errors
 from xnas.process.versions import made_with
 from xnas.runs.checks import CHANGEABLE
+from xnas.runs.command_line import flags
 from xnas.runs.metrics_file import MetricsFile
-from xnas.words import counted, flags
+from xnas.words import counted
 
 FORMAT, VERSION = "xnas-run", 1
 MOST_CONFIG_BYTES = 1 << 20  # of config.json, which has some 2,000
@@ -75,7 +76,7 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, data: str | None, first: Mapping[str, str] | None = None) -> RunFolder:
         """A new folder, or one that is there and empty but for what this run would write first."""
-        with told_as(path):
+        with storage_errors(path):
             require_no_link(path)
             if path.is_file():
                 raise ConfigError(f"{path} is a file; choose a folder with --out")
@@ -86,7 +87,7 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of a run that was started."""
-        with told_as(path, MOVED):
+        with storage_errors(path, MOVED):
             require_no_link(path)
             if not path.is_dir():
                 raise ConfigError(f"there is no folder {path}; give the folder of a run")
@@ -145,7 +146,7 @@ class RunFolder:
     def told(self) -> AbstractContextManager[None]:
         """Tell failures of the file system in one line; a run that was begun can go on elsewhere."""
         begun = os.path.exists(self.path / "config.json")  # noqa: PTH110 - False where it cannot tell
-        return told_as(self.path, MOVED) if begun else told_as(self.path)
+        return storage_errors(self.path, MOVED) if begun else storage_errors(self.path)
 
     @property
     def checkpoints(self) -> Checkpoints:

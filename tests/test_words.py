@@ -1,0 +1,34 @@
+import pytest
+
+from xnas.words import counted, printable, printable_lines, short
+
+
+def test_one_thing_has_no_plural():
+    assert [counted(n, "step") for n in (0, 1, 2)] == ["0 steps", "1 step", "2 steps"]
+
+
+def test_a_long_error_is_cut_and_stays_one_line():
+    assert short(ValueError("a\n b\t c")) == "a b c"
+    assert short(ValueError("x" * 300)) == "x" * 200 + "..."
+    assert short(ValueError("x" * 300), 10) == "x" * 10 + "..."
+    assert short(ValueError()) == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rosé, 玫瑰 ☂", "rosé, 玫瑰 ☂"),
+        ("a\x1b[31mred", "a\\x1b[31mred"),
+        ("two\nlines\r", "two\\nlines\\r"),
+        ("c1\x9b31m", "c1\\x9b31m"),
+        ("a\u202etxt.exe", "a\\u202etxt.exe"),  # a terminal would turn the rest around
+        ("no\udcffutf8", "no\\udcffutf8"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_escaped(text, shown):
+    assert printable(text) == shown
+    assert printable(shown) == shown
+
+
+def test_lines_stay_lines():
+    assert printable_lines("a\nb\x07\n") == "a\nb\\x07\n"
