@@ -13,7 +13,7 @@ from trained import AS_ROOT, saved_run
 import xnas
 from xnas import ConfigError
 from xnas.data import load_data, standardize
-from xnas.process.folder import told_as
+from xnas.process.folder import storage_errors
 from xnas.runs import export as job
 from xnas.runs.export import TOLERANCE, ExportConfig, compare, export_run, latency, onnx_answers
 
@@ -186,7 +186,7 @@ def test_a_file_in_the_way_is_named_with_its_remedy(tmp_path):
     words = (
         "cannot write to run: File exists; move the file .*tensorboard away, or choose another folder"
     )
-    with pytest.raises(ConfigError, match=words), told_as(Path("run")):
+    with pytest.raises(ConfigError, match=words), storage_errors(Path("run")):
         (tmp_path / "tensorboard").mkdir()
 
 

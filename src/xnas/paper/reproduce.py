@@ -20,7 +20,7 @@ from xnas.errors import ConfigError
 from xnas.paper import size_tables, tables
 from xnas.paper.table_claims import depth_claims
 from xnas.process.folder import filled_folder, require_part_of, write_json
-from xnas.process.output import told_if_mute
+from xnas.process.output import explain_lost_output
 from xnas.records import Claim, Table
 from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
 from xnas.runs.run_folder import NAMES
@@ -167,7 +167,7 @@ def reproduce(
     tables: list[str] = []
     require_part_of(config.out, "a reproduction", lambda name: name not in NAMES)
     with (
-        told_if_mute(lambda: f"nothing was written to {config.out}: begin again"),
+        explain_lost_output(lambda: f"nothing was written to {config.out}: begin again"),
         filled_folder(config.out, overwrite=config.overwrite) as folder,
     ):
         for item in chosen:

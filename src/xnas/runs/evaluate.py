@@ -28,7 +28,7 @@ from xnas.files import open_plain
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model import load_model
 from xnas.process.devices import pick_device
-from xnas.process.folder import filled_folder, require_no_link, run_path, told_as, write_json
+from xnas.process.folder import filled_folder, require_no_link, run_path, storage_errors, write_json
 from xnas.records import Evaluation
 from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import is_its_own, load_own_data
@@ -188,7 +188,7 @@ def write_evaluation(
     if len(evaluation.classes) <= MOST_DRAWN:
         drawn[name.replace("evaluation", "confusion")] = draw_confusion(evaluation)
     drawn[name.replace("evaluation", "reliability")] = draw_reliability(evaluation)
-    with told_as(folder), warnings.catch_warnings():
+    with storage_errors(folder), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # of names that the font cannot write
         with filled_folder(folder / "figures", overwrite=True) as scratch:
             pictures = [p for key, figure in drawn.items() for p in save_figure(figure, scratch, key)]

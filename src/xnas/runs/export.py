@@ -27,7 +27,7 @@ from xnas.errors import ConfigError, XnasError
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model import WEIGHTS_FILE, load_model, save_model
 from xnas.model.model_card import CARD_FILE, ModelCard, card_to_json, read_card
-from xnas.process.folder import filled_folder, require_part_of, run_path, told_as
+from xnas.process.folder import filled_folder, require_part_of, run_path, storage_errors
 from xnas.records import ExportedFile, ExportResult, Latency
 from xnas.runs.run_data import load_own_data
 
@@ -87,7 +87,7 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
     images, checked_on = _check_images(run, card, config)
     runtimes: dict[str, Answers] = {"PyTorch": model}
     differences: dict[str, float] = {}
-    with told_as(out), _calm(), filled_folder(out, overwrite=own or config.overwrite) as scratch:
+    with storage_errors(out), _calm(), filled_folder(out, overwrite=own or config.overwrite) as scratch:
         if not own:
             save_model(scratch, model, card)
         program = _exported(model, images[:2])

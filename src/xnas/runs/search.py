@@ -30,10 +30,10 @@ from xnas.engine.restore import require_settings
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.methods import ledgers
 from xnas.process.devices import pick_device, repeatable, synchronize
-from xnas.process.failures import told_with
+from xnas.process.failures import explain_failures
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.memory import memory_in_use, reset_peak
-from xnas.process.output import told_if_mute
+from xnas.process.output import explain_lost_output
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import playable_round
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
@@ -170,7 +170,7 @@ def _run(
     shown = folder.path if ranks.first else None
     device = engine.train_batch[0].device
     with (
-        told_if_mute(lambda: _how_to_go_on(folder, engine)),
+        explain_lost_output(lambda: _how_to_go_on(folder, engine)),
         folder.told(),
         stop_at_round() as asked,
         Curves(shown) as curves,
@@ -179,7 +179,7 @@ def _run(
         _begin(prepared, images, display, resumed=resumed)
         stopped = ranks.agreed(asked)
         while engine.epoch < engine.settings.epochs:
-            with told_with(
+            with explain_failures(
                 lambda: f"after round {engine.rounds}, epoch {engine.epoch + 1}", folder.kept
             ):
                 if engine.round_in_epoch == 0:
@@ -200,7 +200,7 @@ def _run(
             if stopped() and engine.epoch < engine.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, engine))
     _require_whole(prepared)
-    with told_with(lambda: f"after the last round, {engine.rounds}", folder.kept):
+    with explain_failures(lambda: f"after the last round, {engine.rounds}", folder.kept):
         result = _conclude(folder, prepared, records)
     ranks.wait()  # what the first process writes is there for all
     return result

@@ -20,10 +20,10 @@ from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
 from xnas.process.devices import pick_device, repeatable, synchronize
-from xnas.process.failures import told_with
+from xnas.process.failures import explain_failures
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.memory import memory_in_use, reset_peak
-from xnas.process.output import told_if_mute
+from xnas.process.output import explain_lost_output
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.checks import settings_again
 from xnas.runs.displays import Listener, Silence, TrainDisplay
@@ -190,7 +190,7 @@ def _run(
         start = train_state(training, best) | {"images": images.fingerprint()}
         ranks.require_same(start, "at the start", folder.kept)
         records, best = _make_steps(folder, prepared, images, display, best, resumed=resumed)
-    with told_with(lambda: f"after the last step, {training.steps}", folder.kept):
+    with explain_failures(lambda: f"after the last step, {training.steps}", folder.kept):
         result = _conclude(folder, prepared, images, records, best)
     ranks.wait()  # what the first process writes is there for all
     return result
@@ -211,7 +211,7 @@ def _make_steps(
     saver = Saver(folder, lambda: train_state(training, best), minutes=minutes, ranks=ranks)
     step: Callable[[], None] | None = None
     with (
-        told_if_mute(lambda: _how_to_go_on(folder, training)),
+        explain_lost_output(lambda: _how_to_go_on(folder, training)),
         folder.told(),
         stop_at_round() as asked,
         repeatable(training.batch[0].device),
@@ -222,7 +222,7 @@ def _make_steps(
             display.warn(line)
         stopped = ranks.agreed(asked)
         while training.epoch < training.settings.epochs:
-            with told_with(
+            with explain_failures(
                 lambda: f"after step {training.steps}, epoch {training.epoch + 1}", folder.kept
             ):
                 if training.step_in_epoch == 0:
