@@ -1,3 +1,3 @@
-"""The process around a run: signals, streams, devices, memory, versions, folders."""
+"""The process around a run: signals, output streams, devices, memory, versions, folders."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Where a run computes."""
+"""Devices: choose one, make it repeatable, wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xnas.errors import ConfigError
 
 
 def pick_device(name: str, ranks: Ranks = ALONE) -> torch.device:
-    """The device of that name, if it is there; each of several processes takes a GPU of its own."""
+    """The device of that name; each of several processes gets its own GPU."""
     if not ranks.alone and name != "cpu" and torch.cuda.is_available():
         return _own_gpu(name, ranks)
     if name == "auto":
@@ -52,7 +52,7 @@ def _own_gpu(name: str, ranks: Ranks) -> torch.device:
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """Let libraries take kernels that give the same bits every time on a GPU, as our own do."""
+    """Make cuDNN choose deterministic kernels on a GPU; ours always are."""
     before = torch.backends.cudnn.deterministic
     torch.backends.cudnn.deterministic = before or device.type == "cuda"
     try:
@@ -62,6 +62,6 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait for a GPU, whose work is only queued when a call returns."""
+    """Wait until a GPU has finished the work that was queued."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

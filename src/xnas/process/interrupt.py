@@ -1,7 +1,7 @@
-"""Signals: Ctrl-C and SIGTERM end a run between two rounds, with a checkpoint, and all else at once.
+"""Signals: Ctrl-C and SIGTERM stop a run after a round, with a checkpoint; other work stops at once.
 
-A command begins with `heed_signals`, before it imports anything that takes time, does its work in
-`unwound_by_signals`, and plays its rounds in `stop_at_round`.
+A command calls `heed_signals` before it imports anything slow, does its work in `unwound_by_signals`,
+and plays its rounds in `stop_at_round`.
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ from types import FrameType
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 SAME_SECONDS = 1.0
-"""Signals that follow so soon are one: `timeout` sends two, torchrun passes on what a terminal sent."""
+"""Signals this close count as one: `timeout` sends two, torchrun forwards what a terminal sent."""
 SOON_SECONDS = 0.05
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by its user, who can go on as the message says."""
+    """A run was stopped by its user; the message says how to resume it."""
 
 
 class _Unwound(KeyboardInterrupt):
-    """What a signal raises.
+    """Raised by a signal.
 
-    After a plain KeyboardInterrupt that passed through `exec`, as one in an import may, Python ends
-    itself by SIGINT, whatever status was asked for.
+    After a plain KeyboardInterrupt that passed through `exec`, as in an import, Python ends itself by
+    SIGINT, whatever exit status was asked for.
     """
 
 
 def heed_signals() -> None:
-    """Let signals end this process at once, with a line and status 130, until a block below has them."""
+    """Make signals end this process at once, with a line and status 130, until a block below runs."""
     for number in STOPPING:
         signal.signal(number, _end_at_once)
 
 
 @contextmanager
 def unwound_by_signals() -> Iterator[None]:
-    """Let signals end the block by KeyboardInterrupt, so that what it made is removed.
+    """Make signals raise KeyboardInterrupt in the block, so that its cleanup runs.
 
-    Signals that somebody else sees to are left to him. After the block they mean what they meant before;
-    to a process that began with `heed_signals`, and has done its work or was told to stop, nothing.
+    Signals with a handler of another program are left alone. After the block the handlers are those of
+    before. In a process that began with `heed_signals`, signals are ignored once its work is done or
+    was stopped.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -54,24 +55,24 @@ def unwound_by_signals() -> Iterator[None]:
         nonlocal came
         if number != signal.SIGALRM and not another():
             return
-        if _in_an_import(frame):  # again soon
+        if _in_an_import(frame):  # try again soon
             signal.setitimer(signal.ITIMER_REAL, SOON_SECONDS)
             return
         came = True
         raise _Unwound
 
-    nobodys = (signal.SIG_DFL, signal.default_int_handler, _end_at_once)
+    replaceable = (signal.SIG_DFL, signal.default_int_handler, _end_at_once)
     before = {number: signal.getsignal(number) for number in (*STOPPING, signal.SIGALRM)}
-    before = {number: handler for number, handler in before.items() if handler in nobodys}
+    before = {number: handler for number, handler in before.items() if handler in replaceable}
     done = signal.SIG_IGN
     try:
         for number in before:
             signal.signal(number, unwind)
         yield
     except Exception as error:
-        if came:  # an import of compiled code makes an ImportError of whatever is raised in it
+        if came:  # an import of compiled code turns any exception into an ImportError
             raise _Unwound from error
-        done = signal.SIG_DFL  # its end may have to wait for other processes
+        done = signal.SIG_DFL  # the process may have to wait for others before it exits
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -81,7 +82,7 @@ def unwound_by_signals() -> Iterator[None]:
 
 @contextmanager
 def stop_at_round() -> Iterator[Callable[[], bool]]:
-    """Ask the value after each round: True once Ctrl-C (or SIGTERM) came. Another one ends at once."""
+    """A function to call after each round: True once Ctrl-C (or SIGTERM) came. A second one raises."""
     asked = False
     another = _one_of_many()
 
@@ -105,14 +106,14 @@ def stop_at_round() -> Iterator[Callable[[], bool]]:
 
 
 def finish() -> None:
-    """Let signals change nothing until the end of `unwound_by_signals`: the run is over."""
+    """Ignore signals until the end of `unwound_by_signals`, because the run is over."""
     if threading.current_thread() is threading.main_thread():
         for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
 
 def _one_of_many() -> Callable[[], bool]:
-    """Asked at every signal: whether it is another one than that before it."""
+    """A function to call at every signal: whether it counts apart from the one before."""
     last = float("-inf")
 
     def another() -> bool:
@@ -127,14 +128,14 @@ def _one_of_many() -> Callable[[], bool]:
 
 
 def _in_an_import(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: Python's own callbacks there would lose an exception."""
+    """Whether a module is being imported, where Python's callbacks would lose an exception."""
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     return frame is not None
 
 
 def _end_at_once(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-    if os.environ.get("RANK", "0") == "0":  # of several processes the first speaks
-        with suppress(OSError):  # nobody may be there to read it
+    if os.environ.get("RANK", "0") == "0":  # only the first of several processes prints
+        with suppress(OSError):  # standard error may be closed
             os.write(2, b"xnas: stopped before anything was begun\n")
-    os._exit(130)  # an exception could be lost in what is being imported
+    os._exit(130)  # an exception could be lost during an import

@@ -1,4 +1,4 @@
-"""How much memory a run needs."""
+"""Memory of this process and of a GPU, measured."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import torch
 
 
 def memory_in_use(device: torch.device) -> int:
-    """Bytes: on a GPU the peak since `reset_peak`, on the CPU what this process holds now.
+    """Bytes in use: on a GPU the peak since `reset_peak`, on the CPU what this process holds now.
 
-    Reserved, not allocated: what a CUDA graph works in counts as allocated only while it is captured.
+    On a GPU it is reserved memory, because the memory of a CUDA graph counts as allocated only while
+    the graph is captured.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_reserved(device)
@@ -24,13 +25,13 @@ def memory_in_use(device: torch.device) -> int:
 
 
 def peak_of_process() -> int:
-    """Bytes that this process held at most. Linux counts them in KiB, macOS one by one."""
+    """Peak memory of this process in bytes. Linux reports KiB, macOS bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def reset_peak(device: torch.device) -> None:
-    """Begin to measure the peak anew, without what others have left behind."""
+    """Restart the measurement of a GPU's peak, without memory that was cached before."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)

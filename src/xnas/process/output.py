@@ -1,8 +1,7 @@
 """Standard output and standard error, which may be closed, full, or unable to show a character.
 
-A command does its work in `guarded_streams`. There, output that fails is an OutputError, which is no
-OSError: those are of files, and tell of them. What standard error does not take is lost, as nobody is
-left to be told.
+A command does its work in `guarded_streams`. There, output that fails raises an OutputError. It is no
+OSError, because those are reported as failures of a file. What standard error does not take is lost.
 """
 
 from __future__ import annotations
@@ -20,51 +19,51 @@ from xnas.files import remedies
 
 
 class OutputError(XnasError):
-    """Standard output does not take what is to be printed."""
+    """Standard output did not take what was printed."""
 
 
 class OutputClosedError(OutputError):
-    """Whoever read standard output has gone, as with `| head`."""
+    """The reader of standard output has closed it, as `| head` does."""
 
 
 def open_missing_streams() -> None:
-    """Let streams that were closed (`>&-`) lead nowhere, before a file takes their place."""
+    """Open streams that were closed (`>&-`) to the null device, before a file takes their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nowhere = Path(os.devnull).open(mode, encoding="utf8")  # noqa: SIM115 - open to the end
-            setattr(sys, name, nowhere)
+            null = Path(os.devnull).open(mode, encoding="utf8")  # noqa: SIM115 - open to the end
+            setattr(sys, name, null)
 
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Let output that fails end the block by an OutputError, and show `?` for what cannot be shown."""
+    """Raise an OutputError when output fails, and print `?` for characters that cannot be encoded."""
     out, err = sys.stdout, sys.stderr
     if isinstance(out, TextIOWrapper) and (out.encoding.lower(), out.errors) != (
         "utf-8",
         "surrogateescape",  # which brings names of files that are no text to the terminal as they are
     ):
         out.reconfigure(errors="replace")
-    guarded = cast("TextIO", _Guarded(out, _tell)), cast("TextIO", _Guarded(err, lambda _: None))
+    guarded = cast("TextIO", _Guarded(out, _fail)), cast("TextIO", _Guarded(err, lambda _: None))
     with redirect_stdout(guarded[0]), redirect_stderr(guarded[1]):
         try:
             yield
         finally:
-            with suppress(OutputError):  # what is left would fail when Python ends
+            with suppress(OutputError):  # the rest would fail when Python exits
                 sys.stdout.flush()
             sys.stderr.flush()
 
 
 @contextmanager
-def told_if_mute(way: Callable[[], str]) -> Iterator[None]:
-    """Let output that fails, or that nobody reads, tell what becomes of the work that it ends."""
+def explain_lost_output(outcome: Callable[[], str]) -> Iterator[None]:
+    """Add to an OutputError what became of the work that it ended."""
     try:
         yield
     except OutputError as error:
-        raise OutputError(f"{error}; {way()}") from error
+        raise OutputError(f"{error}; {outcome()}") from error
 
 
 class _Guarded:
-    """A stream that hands the first failure on, and leads nowhere afterwards."""
+    """A stream that reports its first failure and discards everything after it."""
 
     def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
         self.stream, self.failed = stream, failed
@@ -77,7 +76,7 @@ class _Guarded:
         try:
             return self.stream.write(text)
         except OSError as error:
-            self._lead_nowhere()
+            self._discard_rest()
             self.failed(error)
             return len(text)
 
@@ -86,18 +85,18 @@ class _Guarded:
         try:
             self.stream.flush()
         except OSError as error:
-            self._lead_nowhere()
+            self._discard_rest()
             self.failed(error)
 
-    def _lead_nowhere(self) -> None:
+    def _discard_rest(self) -> None:
         with suppress(OSError):  # a stream in memory has no descriptor
             number = self.stream.fileno()
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, number)
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, number)
+            os.close(null)
 
 
-def _tell(error: OSError) -> None:
+def _fail(error: OSError) -> None:
     if isinstance(error, BrokenPipeError):
         raise OutputClosedError("standard output was closed by its reader") from error
     remedy = ", or ".join((*remedies(error), "send it elsewhere"))
