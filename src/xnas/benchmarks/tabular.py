@@ -7,19 +7,15 @@ a CSV with the columns `arch`, `c10_valid_200`, `c10_test_200`, `c10_valid_12`, 
 
 from __future__ import annotations
 
-import csv
-import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
-from reprlib import repr as brief
 from typing import Literal
 
+from xnas.benchmarks.csv_file import number, read_rows
 from xnas.errors import ConfigError, DatasetError, GenotypeError
-from xnas.files import open_plain
 from xnas.space import SPACES, Genotype
 from xnas.space.spaces import NONE
 from xnas.space.supernet import IDENTITY
@@ -31,7 +27,6 @@ SPLITS: tuple[Split, Split] = ("valid", "test")
 
 SPACE = "nasbench201"
 ARCHITECTURES = 5**6
-MOST_BYTES = 1 << 26  # of a file; the benchmark's has some 2 million
 COLUMNS = ("c10_valid_200", "c10_test_200", "c10_valid_12", "c10_test_12", "params_c10", "mflops_c10")
 
 
@@ -80,21 +75,7 @@ class TabularBenchmark:
     @classmethod
     def load(cls, path: Path | str) -> TabularBenchmark:
         """Read a CSV; what is wrong with it is a DatasetError that names the line."""
-        try:
-            with open_plain(path) as raw:  # a line may be as long as the file
-                content = raw.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise DatasetError(
-                    f"{path} is not the benchmark: it has more than {MOST_BYTES:,} bytes; give the CSV "
-                    "of NAS-Bench-201"
-                )
-            with StringIO(content.decode("utf-8-sig"), newline="") as file:
-                return cls(_read(file, path))
-        except (OSError, ValueError, csv.Error) as error:  # a ValueError is no text, or no path
-            reason = getattr(error, "strerror", None) or error
-            raise DatasetError(
-                f"cannot read the benchmark {path}: {reason}; give the CSV of NAS-Bench-201"
-            ) from error
+        return cls(_read(path))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -188,24 +169,11 @@ def _arch_of(cell: Genotype | str) -> str:
     return _genotype(cell).arch
 
 
-def _read(file: Iterable[str], path: Path | str) -> Iterable[Entry]:
-    reader = csv.DictReader(file)
-    missing = [name for name in ("arch", *COLUMNS) if name not in (reader.fieldnames or ())]
-    if missing:
-        raise DatasetError(
-            f"{path} lacks the column {missing[0]}; give the CSV of NAS-Bench-201 on CIFAR-10"
-        )
-    names = list(reader.fieldnames or ())
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DatasetError(f"{path} has the column {twice} twice; get the file again")
+def _read(path: Path | str) -> Iterator[Entry]:
     lines: dict[str, int] = {}
-    for row in reader:
-        where = f"line {reader.line_num} of {path}"
-        if None in row or None in row.values():
-            raise DatasetError(
-                f"{where} has not the {len(names)} fields of the header; get the file again"
-            )
+    last = 1
+    for last, row in read_rows(path, ("arch", *COLUMNS), "the CSV of NAS-Bench-201 on CIFAR-10"):
+        where = f"line {last} of {path}"
         try:
             arch = Genotype.from_arch(row["arch"]).arch
         except GenotypeError as error:
@@ -215,8 +183,8 @@ def _read(file: Iterable[str], path: Path | str) -> Iterable[Entry]:
             ) from error
         if arch in lines:
             raise DatasetError(f"{where} has {arch} again, after line {lines[arch]}; get the file again")
-        lines[arch] = reader.line_num
-        *accuracies, parameters, mflops = (_number(row[name], name, where) for name in COLUMNS)
+        lines[arch] = last
+        *accuracies, parameters, mflops = (number(row[name], name, where) for name in COLUMNS)
         if not all(0 <= accuracy <= 100 for accuracy in accuracies):
             raise DatasetError(
                 f"{where} has an accuracy outside 0..100: {accuracies}; get the file again"
@@ -230,18 +198,6 @@ def _read(file: Iterable[str], path: Path | str) -> Iterable[Entry]:
         yield Entry(arch, valid_200, test_200, valid_12, test_12, int(parameters), mflops)
     if len(lines) < ARCHITECTURES:
         raise DatasetError(
-            f"{path} has {len(lines):,} architectures of {ARCHITECTURES:,} and ends at line "
-            f"{reader.line_num}; get the whole file"
+            f"{path} has {len(lines):,} architectures of {ARCHITECTURES:,} and ends at line {last}; "
+            "get the whole file"
         )
-
-
-def _number(text: str | None, name: str, where: str) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DatasetError(
-            f"{where} has {brief(text)} as {name}, which is no number; get the file again"
-        )
-    return value
