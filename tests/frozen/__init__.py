@@ -1,0 +1,1 @@
+"""Frozen results of small runs: what a refactoring must not move."""
