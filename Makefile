@@ -4,8 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+OLDEST := .venv-oldest
 
-.PHONY: search reproduce test test-slow test-gpu soak format clean
+.PHONY: search reproduce test test-slow test-gpu test-oldest soak format clean
 
 search: export OMP_NUM_THREADS = 1
 search: $(READY)
@@ -16,7 +17,7 @@ reproduce: $(READY)
 
 # Tests run in as many processes as there are cores, a file in one of them, each with one thread: small tensors
 # are slower with more, and far slower when threads of several processes wait for each other.
-test test-slow test-gpu soak: export OMP_NUM_THREADS = 1
+test test-slow test-gpu test-oldest soak: export OMP_NUM_THREADS = 1
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -29,6 +30,10 @@ test-slow: $(READY)
 
 test-gpu: $(READY)
 	$(BIN)/pytest -m gpu
+
+# The fast tests with the lowest versions that pyproject.toml declares, in an environment of their own.
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/pytest --numprocesses auto --dist loadfile
 
 # Kills runs hundreds of times, resumes and compares them; took 6 minutes on two cores.
 soak: $(READY)
@@ -43,5 +48,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 
+$(OLDEST)/.ready: pyproject.toml .ci/oldest.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python .ci/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(OLDEST)/constraints.txt
+	touch $@
+
 clean:
-	rm -rf .venv build dist reproduction
+	rm -rf .venv $(OLDEST) build dist reproduction
