@@ -1,4 +1,4 @@
-"""Write scikit-learn's handwritten digits as a folder of class folders, to have images to try things on.
+"""Write 400 handwritten digits from scikit-learn into a folder of class folders, to try xnas on.
 
 python examples/digits_as_folder.py photos
 """

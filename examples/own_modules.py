@@ -1,8 +1,8 @@
-"""Experts of your own: the activation that fits a sine best.
+"""Use your own modules as experts: find the activation that fits a sine best.
 
-A small regression network whose layer mixes four activations, none of them convolutional. The mixture
-learns from the validation half, the weights from the training half, and activations that can no longer
-win are deleted while the network trains.
+One layer of a small regression network mixes four activations. The weights learn from the training half
+of the data, and the mixture from the validation half. Activations that can no longer win are deleted
+while the network trains.
 
     python examples/own_modules.py
 """
@@ -24,7 +24,7 @@ class Sine(nn.Module):
 
 
 def main() -> None:
-    """Search for the activation, and print who was wiped out when."""
+    """Search for the activation, and print when each of the others was wiped out."""
     torch.manual_seed(0)
     activation = Forecaster(
         {"identity": nn.Identity(), "relu": nn.ReLU(), "tanh": nn.Tanh(), "sine": Sine()}

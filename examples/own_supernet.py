@@ -1,7 +1,7 @@
-"""A supernet of your own, searched by the engine: a block for each of two stages.
+"""Search a supernet of your own: choose the block of each of two stages.
 
-All that the engine asks for is `mixtures`, by name, and `wipe`. It plays the rounds, deletes experts
-that can no longer win, and keeps the accounts.
+The engine needs two things from a supernet: `mixtures`, a dictionary of parameters, and `wipe`, which
+deletes experts. It plays the rounds, deletes experts that can no longer win, and records every epoch.
 
     python examples/own_supernet.py
 """
@@ -18,7 +18,7 @@ EPOCHS, BATCH = 6, 32
 
 
 def block(name: str, channels: int) -> nn.Module:
-    """One candidate."""
+    """One candidate block: the layer of that name with a batch norm."""
     layers = {
         "conv_3x3": nn.Conv2d(channels, channels, 3, padding=1),
         "conv_1x1": nn.Conv2d(channels, channels, 1),
@@ -31,7 +31,7 @@ def block(name: str, channels: int) -> nn.Module:
 class TwoStages(nn.Module):
     """Stem, two undecided stages, classifier."""
 
-    mixture_parameters = ("choice",)  # what split_parameters keeps away from the weights
+    mixture_parameters = ("choice",)  # these parameters are not network weights
 
     def __init__(self, classes: int, channels: int = 8) -> None:
         super().__init__()
@@ -45,15 +45,15 @@ class TwoStages(nn.Module):
 
     @property
     def mixtures(self) -> dict[str, nn.Parameter]:
-        """What the method learns."""
+        """The parameters that the method learns, by name."""
         return {"stages": self.choice}
 
     def wipe(self, kind: str, forecaster: int, experts: list[int]) -> None:  # noqa: ARG002 - one kind here
-        """Delete experts that can no longer win."""
+        """Delete these experts of one stage."""
         self.stages[forecaster].wipe([BLOCKS[expert] for expert in experts])
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits of shape (batch, classes)."""
         x = self.stem(x)
         for stage, mixture in zip(self.stages, self.choice, strict=True):
             x = stage(x, mixture).relu()
@@ -61,7 +61,7 @@ class TwoStages(nn.Module):
 
 
 def main() -> None:
-    """Search the digits, and print an epoch a line."""
+    """Search on the digits, and print one line per epoch."""
     torch.manual_seed(0)
     data = load_data("digits")
     train, valid = halves(data.labels, seed=0)
@@ -85,7 +85,7 @@ def main() -> None:
         search.begin_epoch()
         for _ in range(per_epoch):
             play_round(search)
-        record = end_epoch(search, seconds=0.0, memory_bytes=0, gap=None)
+        record = end_epoch(search)
         gone = ", ".join(f"{BLOCKS[d.expert]} of stage {d.forecaster}" for d in record.deleted)
         print(
             f"epoch {record.epoch}: {100 * record.valid_accuracy:.0f} %"

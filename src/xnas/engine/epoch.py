@@ -16,8 +16,13 @@ from xnas.space.supernet import IDENTITY
 from xnas.theory import normalized_entropy
 
 
-def end_epoch(search: Search, *, seconds: float, memory_bytes: int, gap: Gap | None) -> SearchEpoch:
-    """Check the numbers, delete who was wiped out, and close the epoch."""
+def end_epoch(
+    search: Search, *, seconds: float = 0.0, memory_bytes: int = 0, gap: Gap | None = None
+) -> SearchEpoch:
+    """Close the epoch: check the numbers, delete wiped experts and return the record of the epoch.
+
+    `seconds`, `memory_bytes` and `gap` go into the record as they are; leave out what was not measured.
+    """
     if search.round_in_epoch == 0:
         raise RoundError("no round was played in this epoch; call begin_epoch and play_round first")
     search.method.check()
