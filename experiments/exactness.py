@@ -16,6 +16,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from torch.nn.functional import cross_entropy
 from jobs import script
 from watch import ran_on
 from xnas.data import ImageData, Images
-from xnas.engine import Search
+from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import draw_batches
 from xnas.kernels.language import rehearsal
 from xnas.methods import ExpertAdvice
 from xnas.nn import split_parameters
-from xnas.runs.backends import playable_round
+from xnas.runs.backends import is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import load_images
@@ -58,9 +59,9 @@ def measure(config: SearchConfig, images: Images, size: tuple[int, int], rounds:
     assert isinstance(search.supernet, Supernet)  # noqa: S101 - of the DARTS space
     _delete(search, _some_experts(search.supernet, config.seed))
     search.begin_epoch()
-    play_round = playable_round(search, "fused")
+    play = captured_round(search) if is_captured(search, "fused") else partial(play_round, search)
     for _ in range(rounds):
-        play_round()
+        play()
     draw_batches(search)
     fused, plain = search.supernet, copy.deepcopy(search.supernet)
     plain.unfuse()

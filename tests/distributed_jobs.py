@@ -87,7 +87,6 @@ def train(ranks, **settings):
             frozen(training.model)
             for _ in range(training.settings.steps_per_epoch):
                 train_step(training)
-                training.step_in_epoch += 1
             losses.append(training.end_epoch())
     state = training.state_dict()
     return {"model": state["model"], "average": state["average"], "losses": losses}
@@ -193,19 +192,14 @@ def command_line(folder):
 def in_third_round(ranks, act):
     if ranks.rank == 0:
         return
-    played = searches.playable_round
+    play_round = searches.play_round
 
-    def playable(search, backend):
-        play_one = played(search, backend)
+    def play_or_act(search):
+        if search.rounds == 2:
+            act()
+        play_round(search)
 
-        def play_or_act():
-            if search.rounds == 2:
-                act()
-            play_one()
-
-        return play_or_act
-
-    searches.playable_round = playable
+    searches.play_round = play_or_act
 
 
 JOBS = {job.__name__: job for job in (equal, whole, killed, hanging, resumed)}

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from xnas import ConfigError, RoundError, create_model
 from xnas.data import BatchSource, Crop
 from xnas.engine.schedules import PowerCosine
-from xnas.engine.train import Training, TrainSettings, captured, train_step
+from xnas.engine.train import Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import fuse
 
 
@@ -45,9 +45,7 @@ def play(training, epochs=3, step=train_step):
     for _ in range(epochs):
         training.begin_epoch()
         for _ in range(training.settings.steps_per_epoch):
-            training.set_rate()
             step(training)
-            training.step_in_epoch += 1
         losses.append(training.end_epoch())
     return losses
 
@@ -101,10 +99,8 @@ def test_a_rate_by_step_follows_the_schedule_between_epochs():
     for _ in range(2):
         training.begin_epoch()
         for _ in range(4):
-            training.set_rate()
-            seen.append(float(training.rate))
             train_step(training)
-            training.step_in_epoch += 1
+            seen.append(float(training.rate))
         training.end_epoch()
     schedule = training.settings.schedule
     assert seen == pytest.approx([schedule.rate(step / 4) for step in range(8)])
@@ -179,9 +175,7 @@ def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):
     play(first, epochs=epoch)
     first.begin_epoch()
     for _ in range(step):
-        first.set_rate()
         train_step(first)
-        first.step_in_epoch += 1
     state = copy.deepcopy(first.state_dict())
 
     torch.manual_seed(99)
@@ -191,9 +185,7 @@ def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):
         if second.step_in_epoch == 0:
             second.begin_epoch()
         while second.step_in_epoch < 4:
-            second.set_rate()
             train_step(second)
-            second.step_in_epoch += 1
         second.end_epoch()
     same(weights(second), weights(whole))
     same(second.average.state_dict(), whole.average.state_dict())
@@ -257,7 +249,7 @@ class TestCaptured:
         plain_losses = play(plain)
         fast.begin_epoch()
         before = weights(fast)
-        replay = captured(fast)
+        replay = captured_step(fast)
         same(weights(fast), before)  # capturing leaves everything as it was
         losses = play(fast, step=lambda _: replay())
         tolerance = 3e-2 if autocast else 1e-3
@@ -267,7 +259,7 @@ class TestCaptured:
     def test_rates_reach_a_captured_step(self):
         training = made("cuda", settings={"weight_decay": 0.0})
         training.begin_epoch()
-        replay = captured(training)
+        replay = captured_step(training)
         before = weights(training)
         training.rate.zero_()
         replay()
@@ -278,7 +270,7 @@ class TestCaptured:
     def test_drop_path_draws_anew_in_every_replay(self):
         training = made("cuda", settings={"drop_path_rate": 0.9}, drop_path_rate=0.9)
         training.begin_epoch()
-        replay = captured(training)
+        replay = captured_step(training)
         training.model.drop_path.set_rate(0.5)
         training.rate.zero_()
         seen = set()

@@ -1,5 +1,8 @@
 """Which backend a search takes, what it says about it, and how its rounds are played."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 import torch
 from searching import engine, stripes, tiny
@@ -8,8 +11,8 @@ from torch import nn
 from xnas import ConfigError, SearchConfig, resume_search, search
 from xnas.engine import play_round, restore_search, search_state
 from xnas.engine.capture import copied
-from xnas.runs import backends
-from xnas.runs.backends import choose_backend, playable_round
+from xnas.engine.distributed import Ranks
+from xnas.runs.backends import choose_backend, is_captured
 from xnas.runs.prepare import prepare
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -106,21 +109,29 @@ def test_the_fused_backend_has_no_rewards_by_sample():
         SearchConfig(backend="fused", accounting="sample")
 
 
-def test_plain_rounds_are_played_without_a_gpu():
-    played = engine()
-    for backend in ("reference", "fused"):
-        playable_round(played, backend)()
-    assert played.round_in_epoch == 2
+@pytest.mark.parametrize(
+    ("backend", "device", "size", "captured"),
+    [
+        ("fused", "cuda", 1, True),
+        ("fused", "cpu", 1, False),
+        ("fused", "cuda", 2, False),
+        ("reference", "cuda", 1, False),
+    ],
+)
+def test_rounds_are_captured_by_the_fused_backend_on_one_gpu(backend, device, size, captured):
+    computing = SimpleNamespace(device=torch.device(device), ranks=Ranks(size=size))
+    assert is_captured(computing, backend) == captured
 
 
-def test_rounds_are_made_anew_after_deletions_alone(tmp_path, monkeypatch):
+def test_rounds_are_captured_anew_after_deletions_alone(tmp_path, monkeypatch):
     made = []
 
-    def counted(prepared, backend):
-        made.append(prepared.epoch)
-        return playable_round(prepared, backend)
+    def counted(played):
+        made.append(played.epoch)
+        return partial(play_round, played)
 
-    monkeypatch.setattr("xnas.runs.search.playable_round", counted)
+    monkeypatch.setattr("xnas.runs.search.is_captured", lambda *_: True)
+    monkeypatch.setattr("xnas.runs.search.captured_round", counted)
     result = search(tiny(out=tmp_path / "run", relaxation=0.05), stripes())
     changed = [e.epoch for e in result.epochs if e.deleted and e.epoch < 3]
     assert made == [0, *changed]
@@ -135,13 +146,13 @@ def test_a_fused_search_on_a_cpu_stops_and_goes_on(tmp_path, monkeypatch):
     class StoppedError(Exception):
         pass
 
-    def stopping(played, backend):
+    def stopping(played):
         if played.epoch == 2:
             raise StoppedError
-        return backends.playable_round(played, backend)
+        play_round(played)
 
     with monkeypatch.context() as patched:
-        patched.setattr("xnas.runs.search.playable_round", stopping)
+        patched.setattr("xnas.runs.search.play_round", stopping)
         with pytest.raises(StoppedError):
             search(tiny(out=tmp_path / "parts", **settings), stripes())
     resumed = resume_search(tmp_path / "parts", data=stripes())

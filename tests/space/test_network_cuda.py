@@ -8,7 +8,7 @@ import torch
 from xnas import create_model, list_cells
 from xnas.data import BatchSource
 from xnas.engine.schedules import PowerCosine
-from xnas.engine.train import Training, TrainSettings, captured, train_step
+from xnas.engine.train import Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import FINAL, OPERATIONS, SEARCH, build_operation, fuse
 
 pytestmark = [
@@ -191,7 +191,7 @@ def training(*, autocast):
 @pytest.mark.parametrize("autocast", [False, True])
 def test_a_captured_step_on_kernels_is_the_eager_one(autocast):
     eager, fast = training(autocast=autocast), training(autocast=autocast)
-    replay = captured(fast)
+    replay = captured_step(fast)
     torch.cuda.manual_seed(3)
     for _ in range(3):
         train_step(eager)

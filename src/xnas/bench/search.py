@@ -13,19 +13,20 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
 
 from xnas.data import ImageData
-from xnas.engine import Search
+from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
 from xnas.methods import ExpertAdvice
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
-from xnas.runs.backends import playable_round
+from xnas.runs.backends import is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
 from xnas.space import SPACES
@@ -123,12 +124,13 @@ def _measured(case: str, config: BenchSearchConfig, backend: Backend) -> RoundCo
     search.begin_epoch()
     device = search.train_batch[0].device
     cuda = device.type == "cuda"
-    play_round = playable_round(search, backend)
+    captured = is_captured(search, backend)
+    play = captured_round(search) if captured else partial(play_round, search)
     for _ in range(2):
-        play_round()
+        play()
     synchronize(device)
     reset_peak(device)
-    times = [_timed(play_round, device) for _ in range(config.rounds)]
+    times = [_timed(play, device) for _ in range(config.rounds)]
     memory = torch.cuda.max_memory_reserved(device) if cuda else peak_of_process() - before
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     share = None

@@ -11,17 +11,19 @@ import multiprocessing
 import statistics
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
 from xnas.data import ImageData
+from xnas.engine.train import captured_step, train_step
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
+from xnas.runs.backends import is_captured
 from xnas.runs.prepare_training import prepare_training
-from xnas.runs.train import executable
 from xnas.runs.train_config import TrainConfig
 from xnas.space import find_genotype
 
@@ -105,7 +107,8 @@ def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     cuda = device.type == "cuda"
     started = time.perf_counter()
     training.begin_epoch()
-    step = executable(prepared)
+    captured = is_captured(training, prepared.config.backend)
+    step = captured_step(training) if captured else partial(train_step, training)
     for _ in range(3):
         step()
     synchronize(device)

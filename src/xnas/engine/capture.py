@@ -28,7 +28,7 @@ def captured_round(search: Search) -> Callable[[], None]:
     Batches that come from the host are drawn before each replay, all others inside it. Capture anew
     after experts were deleted, and once the search has settled.
     """
-    inside = all(getattr(source, "capturable", False) for source in (search.train, search.valid))
+    inside = search.train.capturable and search.valid.capturable
 
     def learn() -> None:
         if inside:
@@ -38,7 +38,7 @@ def captured_round(search: Search) -> Callable[[], None]:
 
     generators = [search.dropout]
     if inside:
-        generators += [source.generator for source in (search.train, search.valid)]  # type: ignore[attr-defined]
+        generators += [search.train.generator, search.valid.generator]
     replay = capture(
         learn,
         search.train_batch[0].device,

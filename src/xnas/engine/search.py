@@ -25,10 +25,15 @@ from xnas.nn import split_parameters
 
 
 class Batches(Protocol):
-    """A source of batches that goes on where it stopped.
+    """A source of batches whose position can be saved and restored."""
 
-    One whose `fill` can be part of a CUDA graph has `capturable = True`, and a `generator` to draw from.
-    """
+    @property
+    def capturable(self) -> bool:
+        """Whether `fill` can be part of a CUDA graph, drawing from `generator`."""
+
+    @property
+    def generator(self) -> torch.Generator:
+        """Random numbers of augmentation."""
 
     def begin_epoch(self, epoch: int, rounds: int) -> None:
         """Lay down the order of `rounds` batches."""
@@ -46,7 +51,7 @@ class Batches(Protocol):
         """The position in the data."""
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on there."""
+        """Continue from a position that `state_dict` gave."""
 
 
 class Searchable(Protocol):
@@ -143,6 +148,11 @@ class Search:
         self.epoch, self.round_in_epoch = 0, 0
         self.settled_at = 0
         self.deleted: list[tuple[str, int, int]] = []
+
+    @property
+    def device(self) -> torch.device:
+        """Where rounds are computed."""
+        return self.train_batch[0].device
 
     @property
     def leaves(self) -> list[Tensor]:

@@ -81,6 +81,11 @@ class Training:
         self.forward: Callable[[Tensor], tuple[Tensor, ...]] = model.training_logits
 
     @property
+    def device(self) -> torch.device:
+        """Where steps are computed."""
+        return self.batch[0].device
+
+    @property
     def steps(self) -> int:
         """Steps so far."""
         return self.epoch * self.settings.steps_per_epoch + self.step_in_epoch
@@ -207,9 +212,16 @@ class Average:
 
 
 def train_step(training: Training) -> None:
-    """Draw a batch, descend its loss."""
+    """Set the rate, draw a batch, descend its loss."""
+    _set_rate_of_step(training)
     training.batches.fill(*training.batch)
     descend(training)
+    training.step_in_epoch += 1
+
+
+def _set_rate_of_step(training: Training) -> None:
+    if training.settings.rate_by_step:
+        training.set_rate()
 
 
 def descend(training: Training) -> None:
@@ -242,15 +254,33 @@ def _parts(training: Training) -> Iterator[tuple[Tensor, Tensor]]:
     return zip(images.chunk(parts), labels.chunk(parts), strict=True)
 
 
-def captured(training: Training, step: Callable[[Training], None] = train_step) -> Callable[[], None]:
-    """The step as a CUDA graph, to be replayed; the training is left as it was."""
-    generator = getattr(training.batches, "generator", None)
-    return capture(
-        lambda: step(training),
-        training.batch[0].device,
-        restore=_restorer(training, batches=step is train_step),
-        generators=() if generator is None else (generator,),
+def captured_step(training: Training) -> Callable[[], None]:
+    """`train_step` as a CUDA graph, in an epoch that has begun; the training is left as it was.
+
+    Batches that come from the host are drawn before each replay, all others inside it.
+    """
+    inside = training.batches.capturable
+
+    def learn() -> None:
+        if inside:
+            training.batches.fill(*training.batch)
+        descend(training)
+
+    replay = capture(
+        learn,
+        training.device,
+        restore=_restorer(training, batches=inside),
+        generators=(training.batches.generator,) if inside else (),
     )
+
+    def step() -> None:
+        _set_rate_of_step(training)
+        if not inside:
+            training.batches.fill(*training.batch)
+        replay()
+        training.step_in_epoch += 1
+
+    return step
 
 
 def _restorer(training: Training, *, batches: bool) -> Callable[[], None]:

@@ -5,15 +5,14 @@ Both compute the same; `reference` reads like the paper, `fused` is fast on a GP
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import nn
 
-from xnas.engine import Search, captured_round, play_round
+from xnas.engine import Search
 from xnas.engine.distributed import Ranks
+from xnas.engine.train import Training
 from xnas.errors import ConfigError
 from xnas.runs.search_config import SearchConfig
 
@@ -51,12 +50,9 @@ def _fuse(supernet: nn.Module, config: SearchConfig) -> str | None:
     return None
 
 
-def playable_round(search: Search, backend: str) -> Callable[[], None]:
-    """One round of the search as the backend plays it: captured on one GPU if fused, else plain."""
-    on_gpu = search.train_batch[0].device.type == "cuda"
-    if backend == "fused" and on_gpu and search.ranks.alone:
-        return captured_round(search)
-    return partial(play_round, search)
+def is_captured(engine: Search | Training, backend: str) -> bool:
+    """Whether rounds or steps are captured in a CUDA graph: by the fused backend, on one GPU."""
+    return backend == "fused" and engine.device.type == "cuda" and engine.ranks.alone
 
 
 def shared_by(ranks: Ranks, batch_size: int, device: torch.device) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from xnas.benchmarks import TabularBenchmark
 from xnas.data import Images, StreamedImages
 from xnas.engine import (
     Search,
+    captured_round,
     discretization_gap,
     end_epoch,
+    play_round,
     require_sound,
     restore_search,
     search_state,
@@ -35,7 +38,7 @@ from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.memory import memory_in_use, reset_peak
 from xnas.process.output import explain_lost_output
 from xnas.records import Gap, SearchEpoch, SearchResult
-from xnas.runs.backends import playable_round
+from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
 from xnas.runs.checks import settings_again
 from xnas.runs.displays import Listener, SearchDisplay, Silence
@@ -166,7 +169,7 @@ def _run(
         worries(record, epochs=engine.settings.epochs, told=told)  # told before the run was stopped
     minutes = prepared.config.checkpoint_minutes
     saver = Saver(folder, lambda: search_state(engine), minutes=minutes, ranks=ranks)
-    play_round: Callable[[], None] | None = None
+    replay: Callable[[], None] | None = None
     shown = folder.path if ranks.first else None
     device = engine.train_batch[0].device
     with (
@@ -184,11 +187,12 @@ def _run(
             ):
                 if engine.round_in_epoch == 0:
                     engine.begin_epoch()
-                if play_round is None:
-                    play_round = playable_round(engine, prepared.config.backend)
-                record = _play_epoch(prepared, saver, display, stopped, play_round)
+                if replay is None and is_captured(engine, prepared.config.backend):
+                    replay = captured_round(engine)
+                play = replay or partial(play_round, engine)
+                record = _play_epoch(prepared, saver, display, stopped, play)
             if record.deleted or engine.settled_at == engine.rounds:
-                play_round = None  # what is left is another round, and a captured one has to go first
+                replay = None  # what is left is another round, and a captured one has to go first
             if truth is not None:
                 record = replace(record, truth=truth_of(engine, truth))
             records.append(record)
@@ -218,7 +222,7 @@ def _play_epoch(
     saver: Saver,
     display: SearchDisplay,
     stopped: Callable[[], bool],
-    play_round: Callable[[], None],
+    play: Callable[[], None],
 ) -> SearchEpoch:
     engine, config = prepared.search, prepared.config
     device = engine.train_batch[0].device
@@ -232,7 +236,7 @@ def _play_epoch(
             before = time.perf_counter()
             gap = discretization_gap(engine)  # before the last round's wipeout
             paused += time.perf_counter() - before
-        play_round()
+        play()
         display.after_round(engine)
         if engine.rounds == PROBE_ROUNDS:
             synchronize(device)

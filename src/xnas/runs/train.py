@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,9 @@ import torch
 from torch import Tensor
 
 from xnas.data import Images, StreamedImages, stream_seed
-from xnas.data.streaming import StreamSource
 from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
-from xnas.engine.train import Training, captured, descend, own_randomness, train_step
+from xnas.engine.train import Training, captured_step, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
@@ -25,6 +25,7 @@ from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.memory import memory_in_use, reset_peak
 from xnas.process.output import explain_lost_output
 from xnas.records import EpochCost, Evaluation, TrainEpoch
+from xnas.runs.backends import is_captured
 from xnas.runs.checks import settings_again
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.onlooker import folder_again, new_folder
@@ -228,7 +229,8 @@ def _make_steps(
                 if training.step_in_epoch == 0:
                     training.begin_epoch()
                 if step is None:
-                    step = executable(prepared)
+                    captured = is_captured(training, prepared.config.backend)
+                    step = captured_step(training) if captured else partial(train_step, training)
                 record = _train_epoch(prepared, saver, display, stopped, step)
             records.append(record)
             best = better(prepared.training, records) or best
@@ -237,22 +239,6 @@ def _make_steps(
             if stopped() and training.epoch < training.settings.epochs:
                 raise Interrupted(_how_to_go_on(folder, training))
     return records, best
-
-
-def executable(prepared: PreparedTraining) -> Callable[[], None]:
-    """The step as it will be executed: plain, or captured on one GPU."""
-    training = prepared.training
-    if prepared.config.backend != "fused" or not training.ranks.alone:
-        return lambda: train_step(training)
-    if not isinstance(training.batches, StreamSource):
-        return captured(training)
-    replay = captured(training, descend)  # batches come from the host
-
-    def streamed() -> None:
-        training.batches.fill(*training.batch)
-        replay()
-
-    return streamed
 
 
 def _train_epoch(
@@ -267,10 +253,7 @@ def _train_epoch(
     reset_peak(device)
     started, paused, first = time.perf_counter(), 0.0, training.step_in_epoch
     while training.step_in_epoch < s.steps_per_epoch:
-        if s.rate_by_step:
-            training.set_rate()
         step()
-        training.step_in_epoch += 1
         display.after_step(training)
         if training.steps == PROBE_STEPS:
             synchronize(device)
