@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas import ExpertsOptimizer, Forecaster, uniform_mixture
-from xnas.data import BatchSource, halves, load_data, rounds
+from xnas.data import BatchSettings, BatchSource, halves, load_data, rounds
 from xnas.engine import Search, SearchSettings, end_epoch, play_round
 
 BLOCKS = ("conv_3x3", "conv_1x1", "pool", "identity")
@@ -70,7 +70,7 @@ def main() -> None:
     def source(name: str, indices: Tensor) -> BatchSource:
         images, labels = data.images, data.labels
         shared = {"batch_size": BATCH, "mean": data.mean, "std": data.std, "seed": 0}
-        return BatchSource(images, labels, indices, name=name, **shared)
+        return BatchSource(images, labels, indices, BatchSettings(name=name, **shared))
 
     model = TwoStages(len(data.classes))
     method = ExpertsOptimizer([model.choice], horizon=EPOCHS * per_epoch, relaxation=0.02)

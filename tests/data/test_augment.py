@@ -6,6 +6,7 @@ from torchvision.transforms import v2
 
 from xnas.data import (
     AutoAugmentTrain,
+    BatchSettings,
     BatchSource,
     Chain,
     Crop,
@@ -128,13 +129,15 @@ def test_in_a_training_the_hole_has_the_mean_colour_whatever_was_done_before():
         data.images,
         data.labels,
         torch.arange(6),
-        batch_size=6,
-        mean=data.mean,
-        std=data.std,
-        seed=0,
-        name="training",
-        augment=augment,
-        finish=cutout,
+        BatchSettings(
+            batch_size=6,
+            mean=data.mean,
+            std=data.std,
+            seed=0,
+            name="training",
+            augment=augment,
+            finish=cutout,
+        ),
     )
     source.begin_epoch(0, 1)
     images, _ = buffers = source.buffers()

@@ -7,6 +7,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 
 from xnas.data import (
     AutoAugmentTrain,
+    BatchSettings,
     BatchSource,
     Chain,
     Crop,
@@ -28,7 +29,7 @@ def source(count=50, indices=None, **changes):
     images = torch.randint(256, (count, 3, 8, 8), dtype=torch.uint8)
     settings = {"batch_size": 8, "mean": MEAN, "std": STD, "seed": 3, "name": "training"}
     chosen = torch.arange(count) if indices is None else indices
-    return BatchSource(images, torch.arange(count), chosen, **{**settings, **changes})
+    return BatchSource(images, torch.arange(count), chosen, BatchSettings(**{**settings, **changes}))
 
 
 def test_a_batch_is_standardised_images_beside_their_labels():
@@ -260,7 +261,7 @@ def test_batches_may_be_of_another_size_than_the_images():
     expected = RandomResizedCrop((5, 6))(crops.images[labels], drawn)
     assert torch.equal(images, standardize(expected, MEAN, STD))
     for images, labels in (*play(middles, 2), *crops.whole()):
-        assert torch.equal(images, standardize(crops.images[labels][..., 1:6, 1:7], MEAN, STD))
+        assert torch.equal(images, standardize(crops.images[labels][..., 2:7, 1:7], MEAN, STD))
 
 
 def _at_the_start(batches):

@@ -4,7 +4,16 @@ import pytest
 import torch
 from batches_drawn import assert_equal, play
 
-from xnas.data import AutoAugmentTrain, BatchSource, Chain, Crop, Cutout, Flip, RandomResizedCrop
+from xnas.data import (
+    AutoAugmentTrain,
+    BatchSettings,
+    BatchSource,
+    Chain,
+    Crop,
+    Cutout,
+    Flip,
+    RandomResizedCrop,
+)
 from xnas.data.autoaugment import Draws, apply_draws, draw
 from xnas.data.policies import POLICIES
 from xnas.data.resized_crop import resized_crops
@@ -24,13 +33,15 @@ def source(device="cuda", augment=None, finish=None):
         images.to(device),
         torch.arange(50),
         torch.arange(50),
-        batch_size=8,
-        mean=(0.5, 0.4, 0.3),
-        std=(0.2, 0.3, 0.4),
-        seed=3,
-        name="training",
-        augment=augment,
-        finish=finish,
+        BatchSettings(
+            batch_size=8,
+            mean=(0.5, 0.4, 0.3),
+            std=(0.2, 0.3, 0.4),
+            seed=3,
+            name="training",
+            augment=augment,
+            finish=finish,
+        ),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from xnas.data import BatchSource, halves, list_folder, load_data
+from xnas.data import BatchSettings, BatchSource, halves, list_folder, load_data
 from xnas.data.folders import load_files
 from xnas.data.options import DataOptions
 from xnas.errors import ConfigError, DatasetError
@@ -228,11 +228,7 @@ def test_a_search_sees_every_image_but_those_of_the_test_part(tmp_path, seed):
             data.images,
             data.labels,
             indices,
-            batch_size=1,
-            mean=(0.0,),
-            std=(1 / 255,),  # a standardised pixel is its grey value
-            seed=seed,
-            name=name,
+            BatchSettings(batch_size=1, mean=(0.0,), std=(1 / 255,), seed=seed, name=name),
         )
         source.begin_epoch(0, source.examples)
         images, labels = source.buffers()

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xnas.data import BatchSource, imbalance
+from xnas.data import BatchSettings, BatchSource, imbalance
 from xnas.data.imbalance import balanced_order
 
 
@@ -45,7 +45,9 @@ def source(**changes):
     labels = torch.tensor([0] * 36 + [1] * 4)
     images = torch.arange(40, dtype=torch.uint8)[:, None, None, None].expand(-1, 1, 8, 8).contiguous()
     settings = {"batch_size": 8, "mean": (0.0,), "std": (1 / 255,), "seed": 3, "name": "training"}
-    return BatchSource(images, labels, torch.arange(40), **settings | {"balance": True} | changes)
+    return BatchSource(
+        images, labels, torch.arange(40), BatchSettings(**settings | {"balance": True} | changes)
+    )
 
 
 def epoch(batches, number):

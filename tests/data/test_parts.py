@@ -6,6 +6,7 @@ from PIL import Image
 
 from xnas.data import (
     AutoAugmentTrain,
+    BatchSettings,
     BatchSource,
     Chain,
     Crop,
@@ -57,7 +58,9 @@ def assert_parts(whole, parts):
 def test_parts_in_memory_are_together_the_whole_batch(way, count):
     def make(part):
         labels = torch.arange(COUNT) % 3
-        return BatchSource(pixels(), labels, torch.arange(COUNT), **SETTINGS, **WAYS[way], part=part)
+        return BatchSource(
+            pixels(), labels, torch.arange(COUNT), BatchSettings(**SETTINGS, **WAYS[way], part=part)
+        )
 
     assert_parts(filled(make((0, 1))), [filled(make((which, count))) for which in range(count)])
 
@@ -77,11 +80,9 @@ def test_streamed_parts_are_together_the_whole_batch_with_bad_files_too(tmp_path
             ImageFiles(Paths(files), 3, SIZE, "crop"),
             torch.arange(COUNT) % 3,
             torch.arange(COUNT),
-            **SETTINGS,
-            **WAYS[way],
+            BatchSettings(**SETTINGS, **WAYS[way], part=part),
             workers=0,
             skip_bad_images=True,
-            part=part,
         )
 
     assert_parts(filled(make((0, 1))), [filled(make((which, 3))) for which in range(3)])
@@ -100,7 +101,9 @@ def test_a_part_decodes_its_own_images_alone(tmp_path):
 
     images = Noting(Paths(files), 3, SIZE, "crop")
     everything = torch.arange(COUNT)
-    source = StreamSource(images, everything, everything, **SETTINGS, workers=0, part=(1, 2))
+    source = StreamSource(
+        images, everything, everything, BatchSettings(**SETTINGS, part=(1, 2)), workers=0
+    )
     filled(source)
     assert set(read) <= set(source.order[:, 3:].flatten().tolist())
 
@@ -109,4 +112,4 @@ def test_a_part_decodes_its_own_images_alone(tmp_path):
 def test_parts_that_are_none_are_refused(part):
     everything = torch.arange(COUNT)
     with pytest.raises(ConfigError, match="parts must be equal"):
-        BatchSource(pixels(), everything, everything, **SETTINGS, part=part)
+        BatchSource(pixels(), everything, everything, BatchSettings(**SETTINGS, part=part))

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from PIL import Image
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import (
+    BatchSettings,
     BatchSource,
     Chain,
     Crop,
@@ -80,8 +81,10 @@ def streamed(written, opened):
         files = written[0] if files is None else files
         images = ImageFiles(Paths(files), 3, SIZE, "crop")
         chosen = torch.arange(len(files)) if indices is None else indices
-        settings = {**SETTINGS, "workers": 0, **changes}
-        opened.append(StreamSource(images, torch.arange(len(files)), chosen, **settings))
+        drawn = {field.name for field in fields(BatchSettings)}
+        settings = BatchSettings(**SETTINGS | {k: v for k, v in changes.items() if k in drawn})
+        reading = {"workers": 0} | {k: v for k, v in changes.items() if k not in drawn}
+        opened.append(StreamSource(images, torch.arange(len(files)), chosen, settings, **reading))
         return opened[-1]
 
     return make
@@ -91,7 +94,9 @@ def streamed(written, opened):
 def in_memory(written):
     def make(indices=None, **changes):
         chosen = torch.arange(COUNT) if indices is None else indices
-        return BatchSource(written[1], torch.arange(COUNT), chosen, **{**SETTINGS, **changes})
+        return BatchSource(
+            written[1], torch.arange(COUNT), chosen, BatchSettings(**{**SETTINGS, **changes})
+        )
 
     return make
 
@@ -140,8 +145,8 @@ def test_balance_and_finish_are_those_of_a_source_in_memory(written, opened):
     labels = (torch.arange(COUNT) < 10).long()
     common = {"augment": AUGMENT, "finish": Cutout(4), "balance": True, **SETTINGS}
     images = ImageFiles(Paths(written[0]), 3, SIZE, "crop")
-    files = StreamSource(images, labels, torch.arange(COUNT), workers=1, **common)
-    memory = BatchSource(written[1], labels, torch.arange(COUNT), **common)
+    files = StreamSource(images, labels, torch.arange(COUNT), BatchSettings(**common), workers=1)
+    memory = BatchSource(written[1], labels, torch.arange(COUNT), BatchSettings(**common))
     opened.append(files)
     for batches in (files, memory):
         batches.begin_epoch(0, 6)
@@ -254,9 +259,9 @@ def test_no_more_is_decoded_ahead_than_workers_times_prefetch_batches(opened):
         images,
         torch.arange(400),
         torch.arange(400),
+        BatchSettings(**{**SETTINGS, "batch_size": 16}),
         workers=2,
         prefetch=2,
-        **{**SETTINGS, "batch_size": 16},
     )
     opened.append(source)
     buffers = source.buffers()
@@ -442,7 +447,9 @@ def impatient(monkeypatch):
 
 @pytest.mark.usefixtures("impatient")
 def test_a_worker_that_dies_is_told_in_one_line(opened):
-    source = StreamSource(DeadlyImages(50), torch.arange(50), torch.arange(50), workers=1, **SETTINGS)
+    source = StreamSource(
+        DeadlyImages(50), torch.arange(50), torch.arange(50), BatchSettings(**SETTINGS), workers=1
+    )
     opened.append(source)
     source.begin_epoch(0, 6)
     play(source, 1)
@@ -494,12 +501,12 @@ def test_a_worker_that_does_not_end_is_killed(streamed):
 SCRIPT = """
 import sys, torch
 from pathlib import Path
-from xnas.data import ImageFiles, Paths, StreamSource
+from xnas.data import BatchSettings, ImageFiles, Paths, StreamSource
 if __name__ == "__main__":
     files = sorted(Path(sys.argv[1]).rglob("*.png"))
     sources = [
         StreamSource(ImageFiles(Paths(files), 3, (12, 10), "crop"), torch.arange(50), torch.arange(50),
-            batch_size=8, mean=(0,) * 3, std=(1,) * 3, seed=0, name=name, workers=1)
+            BatchSettings(batch_size=8, mean=(0,) * 3, std=(1,) * 3, seed=0, name=name), workers=1)
         for name in ("training", "validation")
     ]
     for source in sources:
@@ -656,8 +663,9 @@ def test_datasets_that_do_not_fit_together_are_refused(data, changes, error, wor
 def test_halves_of_a_streamed_dataset_share_no_file(data):
     seen = []
     for name, indices in zip(("training", "validation"), halves(data.labels, seed=0), strict=True):
-        settings = {**SETTINGS, "name": name, "batch_size": 5, "workers": 0}
-        source = StreamSource(data.images, torch.arange(COUNT), indices, **settings)
+        settings = {**SETTINGS, "name": name, "batch_size": 5}
+        drawn = BatchSettings(**settings)
+        source = StreamSource(data.images, torch.arange(COUNT), indices, drawn, workers=0)
         source.begin_epoch(0, 5)
         seen.append({label for labels in labels_of(play(source, 5)) for label in labels})
     assert len(seen[0]) == len(seen[1]) == 25
@@ -668,7 +676,10 @@ def test_halves_of_a_streamed_dataset_share_no_file(data):
 def test_streamed_batches_on_a_gpu_are_those_of_a_source_there(streamed, written):
     files = streamed(workers=2, augment=AUGMENT, device="cuda")
     memory = BatchSource(
-        written[1].cuda(), torch.arange(COUNT), torch.arange(COUNT), augment=AUGMENT, **SETTINGS
+        written[1].cuda(),
+        torch.arange(COUNT),
+        torch.arange(COUNT),
+        BatchSettings(augment=AUGMENT, **SETTINGS),
     )
     for epoch in range(2):
         for batches in (files, memory):

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from xnas import ConfigError, ExpertsOptimizer, Forecaster, RoundError, uniform_mixture
-from xnas.data import BatchSource, halves
+from xnas.data import BatchSettings, BatchSource, halves
 from xnas.engine import Search, SearchSettings, end_epoch, play_round, restore_search, search_state
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
@@ -324,11 +324,7 @@ def own_search(model=None, **settings):
             data.images,
             data.labels,
             indices,
-            batch_size=8,
-            mean=data.mean,
-            std=data.std,
-            seed=0,
-            name=name,
+            BatchSettings(batch_size=8, mean=data.mean, std=data.std, seed=0, name=name),
         )
 
     model = Chain() if model is None else model

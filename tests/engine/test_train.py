@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from xnas import ConfigError, RoundError, create_model
-from xnas.data import BatchSource, Crop
+from xnas.data import BatchSettings, BatchSource, Crop
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import fuse
@@ -29,12 +29,9 @@ def made(device="cpu", channels_last=False, fused=False, settings=None, **networ
         images.to(device),
         labels,
         torch.arange(48),
-        batch_size=12,
-        mean=(0.3,) * 3,
-        std=(0.25,) * 3,
-        seed=2,
-        name="training",
-        augment=Crop(1),
+        BatchSettings(
+            batch_size=12, mean=(0.3,) * 3, std=(0.25,) * 3, seed=2, name="training", augment=Crop(1)
+        ),
     )
     numbers = {"epochs": 3, "steps_per_epoch": 4, "schedule": PowerCosine(top=0.1, epochs=3)}
     return Training(model, batches, TrainSettings(**numbers | (settings or {})))

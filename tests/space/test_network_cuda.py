@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from xnas import create_model, list_cells
-from xnas.data import BatchSource
+from xnas.data import BatchSettings, BatchSource
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import FINAL, OPERATIONS, SEARCH, build_operation, fuse
@@ -170,11 +170,7 @@ def training(*, autocast):
         images.to("cuda"),
         torch.arange(48) % 3,
         torch.arange(48),
-        batch_size=12,
-        mean=(0.5,) * 3,
-        std=(0.25,) * 3,
-        seed=2,
-        name="training",
+        BatchSettings(batch_size=12, mean=(0.5,) * 3, std=(0.25,) * 3, seed=2, name="training"),
     )
     settings = TrainSettings(
         epochs=2,

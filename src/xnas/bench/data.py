@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from xnas.data import BatchSource, ImageData, augmentation_for, training_augmentation
+from xnas.data import BatchSettings, BatchSource, ImageData, augmentation_for, training_augmentation
 from xnas.data.policies import policy_named
 from xnas.errors import ConfigError
 from xnas.process.devices import pick_device
@@ -160,13 +160,15 @@ def training_source(config: BenchDataConfig, data: ImageData, device: torch.devi
         data.images.to(device),
         data.labels,
         torch.arange(len(data.images)),
-        batch_size=config.batch_size,
-        mean=data.mean,
-        std=data.std,
-        seed=0,
-        name="training",
-        augment=augment,
-        finish=cutout,
+        BatchSettings(
+            batch_size=config.batch_size,
+            mean=data.mean,
+            std=data.std,
+            seed=0,
+            name="training",
+            augment=augment,
+            finish=cutout,
+        ),
     )
 
 
@@ -180,12 +182,14 @@ def round_sources(
             images,
             labels,
             indices,
-            batch_size=config.round_size,
-            mean=data.mean,
-            std=data.std,
-            seed=0,
-            name=name,
-            augment=augmentation_for(data, autoaugment=policy),
+            BatchSettings(
+                batch_size=config.round_size,
+                mean=data.mean,
+                std=data.std,
+                seed=0,
+                name=name,
+                augment=augmentation_for(data, autoaugment=policy),
+            ),
         )
         for name, indices, policy in zip(
             ("training", "validation"),

@@ -11,7 +11,7 @@ from xnas.data.augment import (
     training_augmentation,
 )
 from xnas.data.autoaugment import AutoAugmentTrain
-from xnas.data.batches import BatchSource, rounds
+from xnas.data.batches import BatchSettings, BatchSource, rounds
 from xnas.data.budget import available_memory, streams
 from xnas.data.catalogue import CATALOGUE, Known
 from xnas.data.datasets import DATASETS, load_data
@@ -31,6 +31,7 @@ __all__ = [
     "DATASETS",
     "Augmentation",
     "AutoAugmentTrain",
+    "BatchSettings",
     "BatchSource",
     "Chain",
     "Crop",

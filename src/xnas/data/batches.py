@@ -8,6 +8,7 @@ once, in a CUDA graph, and replayed; `position` moves on inside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,18 +27,39 @@ def rounds(examples: int, batch_size: int, *, name: str = "validation") -> int:
     return examples // batch_size
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchSettings:
+    """How batches are drawn from images, in memory or in files."""
+
+    batch_size: int
+    mean: Sequence[float]
+    """Per channel, as `std`; images are standardised with both."""
+    std: Sequence[float]
+    seed: int
+    name: str
+    """The half's name in messages and in the streams of randomness: the order of the images and their
+    augmentation follow from (seed, name, epoch) alone."""
+    augment: Augmentation | None = None
+    """Acts on bytes, before images are standardised."""
+    finish: Augmentation | None = None
+    """Acts on standardised images, as cutout does."""
+    balance: bool = False
+    """Let every class come equally often in an epoch: images of rare classes are repeated, and some of
+    frequent ones wait for another epoch."""
+    size: Size | None = None
+    """Height and width of a batch where they are not those of the images: `augment` brings images to
+    it, and evaluation sees their centre."""
+    part: tuple[int, int] = (0, 1)
+    """Which part, of how many, for several processes that share batches. Each fills its buffers with its
+    own part of the same batch, augmented as it would be by one process, which draws for all of it."""
+
+
 class BatchSource:
     """Endless batches of one half of the images, augmented and standardised.
 
-    `images` (uint8) and `labels` hold a whole dataset on a device, shared with other sources; `indices`
-    says which of them are this source's own. `name` is the half's in messages and in the streams of
-    randomness: the order of the images and their augmentation follow from (seed, name, epoch) alone.
-    `augment` acts on bytes, before images are standardised, and `finish` (cutout, say) on what follows.
-    `size` is the height and width of a batch where they are not those of `images`: `augment` brings
-    images to it, and evaluation sees their middle. With `balance` an epoch's order holds every class
-    equally often: images of rare classes come again, and some of frequent ones wait for another epoch.
-    `part` (which, of how many) is for several processes that share batches: each fills its buffers with
-    its own part of the same batch, augmented as it would be by one process, which draws for all of it.
+    `images`, uint8 (examples, channels, height, width), and `labels`, int64 (examples,), hold a whole
+    dataset on a device, shared with other sources; `indices`, int64 (own examples,), says which of them
+    are this source's own.
 
     In a CUDA graph, register `generator` with the graph; `order`, `position` and the generator keep
     their places from epoch to epoch as long as the number of rounds stays.
@@ -51,34 +73,26 @@ class BatchSource:
         images: Tensor,
         labels: Tensor,
         indices: Tensor,
-        *,
-        batch_size: int,
-        mean: Sequence[float],
-        std: Sequence[float],
-        seed: int,
-        name: str,
-        augment: Augmentation | None = None,
-        finish: Augmentation | None = None,
-        balance: bool = False,
-        size: Size | None = None,
-        part: tuple[int, int] = (0, 1),
+        settings: BatchSettings,
     ) -> None:
-        if batch_size < 1 or len(indices) == 0:
+        s = settings
+        if s.batch_size < 1 or len(indices) == 0:
             raise ConfigError(
-                f"a batch and the {name} half need at least 1 image, got {batch_size} and {len(indices)}"
+                f"a batch and the {s.name} half need at least 1 image, got {s.batch_size} and "
+                f"{len(indices)}"
             )
-        self.rows = rows_of(part, batch_size)
+        self.rows = rows_of(s.part, s.batch_size)
         device = images.device
         self.images, self.labels = images, labels.to(device)
         self.indices = indices.to(device)
-        self.batch_size, self.seed, self.name, self.augment = batch_size, seed, name, augment
-        self.finish = finish
-        self.size: Size = (images.shape[2], images.shape[3]) if size is None else size
-        self._classes = labels.cpu()[indices.cpu()] if balance else None
-        self.mean = torch.tensor(mean, dtype=torch.float32, device=device)
-        self.std = torch.tensor(std, dtype=torch.float32, device=device)
+        self.batch_size, self.seed, self.name = s.batch_size, s.seed, s.name
+        self.augment, self.finish = s.augment, s.finish
+        self.size: Size = (images.shape[2], images.shape[3]) if s.size is None else s.size
+        self._classes = labels.cpu()[indices.cpu()] if s.balance else None
+        self.mean = torch.tensor(s.mean, dtype=torch.float32, device=device)
+        self.std = torch.tensor(s.std, dtype=torch.float32, device=device)
         self.epoch: int | None = None
-        self.order = torch.empty((0, batch_size), dtype=torch.int64, device=device)
+        self.order = torch.empty((0, s.batch_size), dtype=torch.int64, device=device)
         self.position = torch.zeros((), dtype=torch.int64, device=device)
         self.generator = Generator(device)
         self._asked = 0  # fills since the epoch began, as far as the host knows
@@ -151,14 +165,18 @@ class BatchSource:
         The order is shuffled, always alike, so that batch statistics see all classes; batches differ by
         at most one image and none is larger than `batch_size`.
         """
+        for batch in self.whole_order(limit):
+            images = centre_crop(self.images[batch], self.size)
+            yield standardize(images, self.mean, self.std), self.labels[batch]
+
+    def whole_order(self, limit: int | None = None) -> tuple[Tensor, ...]:
+        """Indices of the images in each batch of `whole`, int64 (batch,)."""
         if limit is not None and limit < 1:
             raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
         most = self.examples if limit is None else limit * self.batch_size
         shuffled = torch.randperm(self.examples, generator=stream(self.seed, f"{self.name}/whole"))
         chosen = self.indices[shuffled[:most].to(self.indices.device)]
-        for batch in chosen.tensor_split(-(-len(chosen) // self.batch_size)):
-            images = centre_crop(self.images[batch], self.size)
-            yield standardize(images, self.mean, self.std), self.labels[batch]
+        return chosen.tensor_split(-(-len(chosen) // self.batch_size))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the source stands, in the middle of an epoch or between two."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,10 @@ import torch
 from torch import Generator, Tensor
 
 from xnas.data.augment import Augmentation, standardize
-from xnas.data.batches import BatchSource, rows_of
+from xnas.data.batches import BatchSettings, BatchSource, rows_of
 from xnas.data.image_files import ImageFiles
 from xnas.data.reader import Decoded, Decoder, Reader, Request
-from xnas.data.sizes import Size, centre_crop
-from xnas.data.splits import stream
+from xnas.data.sizes import centre_crop
 from xnas.errors import ConfigError
 
 SPARES = 16  # images after a batch that may stand in for a bad one at its end
@@ -39,10 +39,10 @@ def default_workers(*, sources: int = 1) -> int:
 class StreamSource:
     """Endless batches of one half of the images, as `BatchSource` gives them, from files.
 
-    What stands in both signatures means the same; `labels` are a whole dataset's too. `workers`
+    `labels` are those of the whole dataset, as there. `workers`
     processes decode, each `prefetch` batches ahead; with 0 workers this process does. For a CUDA
     `device` batches are pinned, so that copying them waits for nothing. They come from the host, so
-    `fill` cannot be part of a CUDA graph. Of several processes each decodes its own `part` alone.
+    `fill` cannot be part of a CUDA graph. Of several processes each decodes its own part alone.
 
     A file that is no image is a DatasetError; with `skip_bad_images` the next image in the epoch's order
     takes its place, always alike. `close` ends the workers, as do the end of the program and errors; the
@@ -56,26 +56,18 @@ class StreamSource:
         images: ImageFiles,
         labels: Tensor,
         indices: Tensor,
+        settings: BatchSettings,
         *,
-        batch_size: int,
-        mean: Sequence[float],
-        std: Sequence[float],
-        seed: int,
-        name: str,
         device: torch.device | str = "cpu",
-        augment: Augmentation | None = None,
-        finish: Augmentation | None = None,
-        balance: bool = False,
-        size: Size | None = None,
         workers: int | None = None,
         prefetch: int = 2,
         skip_bad_images: bool = False,
-        part: tuple[int, int] = (0, 1),
     ) -> None:
         workers = default_workers() if workers is None else workers
         if workers < 0 or prefetch < 1:
             raise ConfigError(
-                f"the {name} half needs workers >= 0 and prefetch >= 1, got {workers} and {prefetch}; "
+                f"the {settings.name} half needs workers >= 0 and prefetch >= 1, got {workers} and "
+                f"{prefetch}; "
                 f"leave them out for {default_workers()} and 2"
             )
         self._bad: set[int] = set()
@@ -85,21 +77,12 @@ class StreamSource:
             prefetch=prefetch,
             pinned=torch.device(device).type == "cuda",
         )
-        self._swap = _Swap(self._reader, augment, rows_of(part, batch_size))
+        self._swap = _Swap(self._reader, settings.augment, rows_of(settings.part, settings.batch_size))
         self._plan = BatchSource(
             torch.zeros(1, dtype=torch.uint8, device=device).expand(len(images), *images.shape),
             labels,
             indices,
-            batch_size=batch_size,
-            mean=mean,
-            std=std,
-            seed=seed,
-            name=name,
-            augment=self._swap,
-            finish=finish,
-            balance=balance,
-            size=size,
-            part=part,
+            replace(settings, augment=self._swap),
         )
         weakref.finalize(self, self._reader.close)  # before the interpreter takes modules apart
 
@@ -161,9 +144,7 @@ class StreamSource:
         Batches are those of `BatchSource.whole`. Bad images that are to be skipped are left out, as
         another in their place would count twice. Workers of its own, for as long as it lasts.
         """
-        if limit is not None and limit < 1:
-            raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
-        rows = _whole_order(self._plan, limit)
+        rows = [row.cpu() for row in self._plan.whole_order(limit)]
         reader = self._reader.like(workers=min(self._reader.workers, len(rows)))
         reader.begin([Request(row.numpy(), None) for row in rows], position=0)
         device = self._plan.images.device
@@ -225,11 +206,3 @@ def _with_spares(order: Tensor, part: slice) -> list[Request]:
     return [
         Request(row, endless[end : end + SPARES]) for row, end in zip(rows[:, part], ends, strict=True)
     ]
-
-
-def _whole_order(plan: BatchSource, limit: int | None) -> tuple[Tensor, ...]:
-    """Indices of the batches that `plan.whole` gives."""
-    most = plan.examples if limit is None else limit * plan.batch_size
-    shuffled = torch.randperm(plan.examples, generator=stream(plan.seed, f"{plan.name}/whole"))
-    chosen = plan.indices.cpu()[shuffled[:most]]
-    return chosen.tensor_split(-(-len(chosen) // plan.batch_size))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from xnas.data import ImageFiles, StreamSource, standardize
+from xnas.data import BatchSettings, ImageFiles, StreamSource, standardize
 from xnas.data.sizes import Size, centre_crop
 from xnas.errors import ConfigError
 from xnas.model.image_inputs import ImageReader
@@ -65,11 +65,13 @@ def _in_files(
         files,
         labels,
         torch.arange(len(labels)),
-        batch_size=preparation.batch_size,
-        mean=preparation.mean,
-        std=preparation.std,
-        seed=0,
-        name="test",
+        BatchSettings(
+            batch_size=preparation.batch_size,
+            mean=preparation.mean,
+            std=preparation.std,
+            seed=0,
+            name="test",
+        ),
         skip_bad_images=preparation.skip_bad_images,
     )
     try:

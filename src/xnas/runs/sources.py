@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from reprlib import repr as brief
 from shlex import quote
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from xnas.data import (
     DATASETS,
+    BatchSettings,
     BatchSource,
     ImageData,
+    ImageFiles,
     Images,
     StreamedImages,
     StreamSource,
@@ -69,30 +70,7 @@ class Sources:
         balance: bool = False,
     ) -> BatchSource | StreamSource:
         """Endless batches of the training images at `indices`."""
-        if isinstance(self.images, StreamedImages):
-            return StreamSource(
-                self.images.images,
-                self.images.labels,
-                indices,
-                batch_size=self.batch_size,
-                mean=self.images.mean,
-                std=self.images.std,
-                seed=self.seed,
-                name=name,
-                device=self.device,
-                augment=augment,
-                finish=finish,
-                balance=balance,
-                size=self.size,
-                workers=self.workers,
-                skip_bad_images=self.images.skip_bad_images,
-                part=self.part,
-            )
-        assert self.pixels is not None  # noqa: S101 - images in memory
-        return BatchSource(
-            self.pixels,
-            self.labels,
-            indices,
+        settings = BatchSettings(
             batch_size=self.batch_size,
             mean=self.images.mean,
             std=self.images.std,
@@ -104,32 +82,40 @@ class Sources:
             size=self.size,
             part=self.part,
         )
+        pixels = self.images.images if self.pixels is None else self.pixels
+        return self._source(pixels, self.labels, indices, settings)
 
     def test_batches(self) -> Iterator[tuple[Tensor, Tensor]] | None:
         """The test images, standardised, each once; None if there are none."""
-        if self.images.test_images is None or self.images.test_labels is None:
+        pixels, labels = self.images.test_images, self.images.test_labels
+        if pixels is None or labels is None:
             return None
-        everything = torch.arange(len(self.images.test_labels))
-        settings: dict[str, Any] = {
-            "batch_size": self.batch_size,
-            "mean": self.images.mean,
-            "std": self.images.std,
-            "seed": self.seed,
-            "name": "test",
-            "size": self.size,
-        }
-        if isinstance(self.images, StreamedImages):
-            return StreamSource(
-                self.images.test_images,
-                self.images.test_labels,
-                everything,
-                **settings,
-                device=self.device,
-                workers=self.workers,
-                skip_bad_images=self.images.skip_bad_images,
-            ).whole()
-        pixels = self.images.test_images.to(self.device)
-        return BatchSource(pixels, self.images.test_labels, everything, **settings).whole()
+        settings = BatchSettings(
+            batch_size=self.batch_size,
+            mean=self.images.mean,
+            std=self.images.std,
+            seed=self.seed,
+            name="test",
+            size=self.size,
+        )
+        pixels = pixels.to(self.device) if isinstance(pixels, Tensor) else pixels
+        return self._source(pixels, labels, torch.arange(len(labels)), settings).whole()
+
+    def _source(
+        self, pixels: Tensor | ImageFiles, labels: Tensor, indices: Tensor, settings: BatchSettings
+    ) -> BatchSource | StreamSource:
+        if isinstance(pixels, Tensor):
+            return BatchSource(pixels, labels, indices, settings)
+        assert isinstance(self.images, StreamedImages)  # noqa: S101 - files belong to streamed images
+        return StreamSource(
+            pixels,
+            labels,
+            indices,
+            settings,
+            device=self.device,
+            workers=self.workers,
+            skip_bad_images=self.images.skip_bad_images,
+        )
 
 
 def holding(images: Images, device: torch.device) -> str:
