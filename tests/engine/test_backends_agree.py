@@ -1,5 +1,7 @@
 """Both backends play the same rounds; in float64, where rounding has no time to grow, many of them."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from searching import stripes, tiny
@@ -10,10 +12,11 @@ from xnas.runs.prepare import prepare
 ROUNDS = 8
 
 
-def exact_search(*, fused, **space):
+def exact_search(*, fused, guards=None, **space):
     """A search in float64, in its first epoch."""
     settings = tiny(backend="reference", batch_size=8, **space)
     search = prepare(settings, stripes(2 * 8 * ROUNDS)).search
+    search.settings = replace(search.settings, **guards or {})
     search.supernet.double()
     if fused:
         search.supernet.fuse()
@@ -38,3 +41,15 @@ def test_fused_rounds_stay_the_reference_s(space):
     state = fused.supernet.state_dict()
     for name, tensor in plain.supernet.state_dict().items():
         torch.testing.assert_close(state[name], tensor, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("guards", [{"expert_dropout": 0.5}, {"best_temperature": True}])
+def test_fused_rounds_stay_the_reference_s_with_experimental_guards(guards):
+    plain, fused = (exact_search(fused=on, guards=guards) for on in (False, True))
+    default = exact_search(fused=False)
+    for _ in range(ROUNDS):
+        for search in (plain, fused, default):
+            play_round(search)
+    for kind, mixture in plain.mixtures.items():
+        torch.testing.assert_close(fused.mixtures[kind], mixture, rtol=1e-7, atol=1e-9)
+        assert not torch.allclose(default.mixtures[kind], mixture, rtol=1e-4)  # they do something

@@ -1,6 +1,7 @@
 """A round does what Algorithm 1 says, to the right parameters, with the right numbers."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from xnas.data import BatchSettings, BatchSource, halves
 from xnas.engine import Search, SearchSettings, end_epoch, play_round, restore_search, search_state
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
+from xnas.engine.temperature import best_inverse_temperature
 from xnas.methods import Game
 from xnas.space.packing import pack
 
@@ -100,6 +102,42 @@ def test_identities_are_dropped_one_draw_an_edge_and_cell_and_scaled_when_kept()
         assert set(scale[..., mask].round().unique().tolist()) == {0.0, 2.0}
         assert scale[..., mask].mean().item() == pytest.approx(1, abs=0.1)
         assert scale[..., mask].std(0).min() > 0.5  # every edge has draws of its own
+
+
+@pytest.mark.parametrize(("skips", "share"), [("0", 0.7), ("0.5", 0.5)])
+def test_with_expert_dropout_every_expert_has_draws_of_its_own(skips, share):
+    search = engine(skip_dropout=skips)
+    search.settings = replace(search.settings, expert_dropout=0.3)
+    seen = {kind: [] for kind in search.mixtures}
+    for _ in range(200):
+        for kind, mixture in _dropped(search).items():
+            seen[kind].append(mixture)
+    for kind, draws in seen.items():
+        scale = torch.stack(draws) * 7  # uniform mixtures: 1 where nothing was done
+        mask = search.supernet.identities(kind)
+        for experts, keep in ((scale[..., mask], share), (scale[..., ~mask], 0.7)):
+            torch.testing.assert_close(
+                experts[experts > 0], torch.full_like(experts, 1 / keep)[experts > 0]
+            )
+            assert (experts > 0).double().mean().item() == pytest.approx(keep, abs=0.02)
+            assert experts.std(0).min() > 0.4
+
+
+def test_rewards_at_the_best_temperature_are_those_of_the_scaled_logits():
+    search = engine()
+    search.settings = replace(search.settings, best_temperature=True)
+    fill(search)
+    twin = copy.deepcopy(search.supernet)
+    images, labels = search.valid_batch
+    logits = twin(images)
+    inverse = best_inverse_temperature(logits, labels)
+    assert abs(float(inverse) - 1) > 0.1
+    plain = cross_entropy(logits, labels)
+    cross_entropy(inverse * logits, labels).backward()
+    reveal_rewards(search)
+    for kind, mixture in search.mixtures.items():
+        torch.testing.assert_close(mixture.grad, twin.mixtures[kind].grad, rtol=1e-4, atol=1e-6)
+    assert float(search.tally.valid[0] / search.tally.valid[2]) == pytest.approx(plain.item())
 
 
 def test_without_dropout_the_weight_step_sees_the_mixtures_themselves():

@@ -41,7 +41,7 @@ OLDER = (1,)
 
 def search_state(search: Search) -> dict[str, Any]:
     """Everything needed to go on: tensors and plain values only."""
-    return {
+    state = {
         "format": FORMAT,
         "version": VERSION,
         "deleted": [list(d) for d in search.deleted],
@@ -56,6 +56,9 @@ def search_state(search: Search) -> dict[str, Any]:
         "round_in_epoch": search.round_in_epoch,
         "settled_at": search.settled_at,
     }
+    if search.balance is not None:
+        state["balance"] = search.balance.state_dict()
+    return state
 
 
 def restore_search(search: Search, state: dict[str, Any]) -> None:
@@ -86,6 +89,8 @@ def _restore(search: Search, state: dict[str, Any]) -> None:
     search.valid.load_state_dict(state["valid"])
     search.dropout.set_state(state["dropout"].cpu())
     search.tally.load_state_dict(state["tally"])
+    if search.balance is not None:
+        search.balance.load_state_dict(state["balance"])
     search.epoch, search.round_in_epoch = state["epoch"], state["round_in_epoch"]
     search.settled_at = state["settled_at"]
     search.set_rates()

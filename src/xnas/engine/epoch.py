@@ -29,6 +29,8 @@ def end_epoch(
     search.agree()
     train, valid = search.tally.train.tolist(), search.tally.valid.tolist()
     _require_finite(search, train[0], valid[0])
+    if search.balance is not None:
+        search.balance.follow(train_loss=train[0] / train[2], valid_loss=valid[0] / valid[2])
     learning_rate, skip_dropout = search.learning_rate(), search.skip_dropout()
     rewards, by_stage = _rewards(search)
     deleted = delete_wiped(search)

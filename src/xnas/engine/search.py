@@ -17,8 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from xnas.engine.balance import Balance
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.tally import Tally
+from xnas.engine.temperature import best_inverse_temperature
 from xnas.errors import ConfigError
 from xnas.methods import Method
 from xnas.nn import split_parameters
@@ -88,6 +90,10 @@ class SearchSettings:
     accounting: str = "update"
     skip_dropout: tuple[float, float] = (0.0, 0.0)
     """In the first and in the last epoch; linear between them."""
+    expert_dropout: float = 0.0
+    """Probability of dropping any expert in the weight step. Departure: experimental."""
+    best_temperature: bool = False
+    """Pay rewards for the validation loss at its best temperature. Departure: experimental."""
     learning_rate: float = 0.025
     """Of the weights, at the start; DARTS's recipe, as the paper states none."""
     final_learning_rate: float = 0.001
@@ -112,19 +118,23 @@ class Search:
         valid: Batches,
         settings: SearchSettings,
         ranks: Ranks = ALONE,
+        balance: Balance | None = None,
     ) -> None:
-        """`supernet` is `Searchable`; its mixtures belong to `method`, all else to the weights."""
+        """`supernet` is `Searchable`; its mixtures belong to `method`, all else to the weights.
+
+        `balance` follows the losses from epoch to epoch; `train` is what reads it.
+        """
         self.ranks = ranks
         self.replicated = supernet if isinstance(supernet, Replicated) else None
         if self.replicated is None and (
-            settings.accounting == "sample" or max(settings.skip_dropout) > 0
+            settings.accounting == "sample" or max(*settings.skip_dropout, settings.expert_dropout) > 0
         ):
             raise ConfigError(
                 f"{type(supernet).__name__} does not spread its mixtures over cells, which per-sample "
                 "accounting and skip dropout need; use accounting='update' and skip_dropout=(0, 0)"
             )
         self.supernet, self.method, self.settings = supernet, method, settings
-        self.train, self.valid = train, valid
+        self.train, self.valid, self.balance = train, valid, balance
         self.mixtures: Mapping[str, nn.Parameter] = supernet.mixtures  # type: ignore[assignment]
         weights, _ = split_parameters(supernet)
         mixtures = {id(m) for m in self.mixtures.values()}
@@ -258,8 +268,12 @@ def reveal_rewards(search: Search) -> None:
     mixtures = _mixtures(search, len(labels) if per_sample else 0)
     with _held_fixed(search.leaves), _precision(search):
         logits = _forward(search, images, mixtures)
-        loss = cross_entropy(logits, labels, reduction="sum" if per_sample else "mean")
-    gradients = torch.autograd.grad(loss, list(mixtures.values()))
+        reduction = "sum" if per_sample else "mean"
+        loss = paid = cross_entropy(logits, labels, reduction=reduction)
+        if search.settings.best_temperature:  # held fixed: at an optimum its own derivative is zero
+            inverse = best_inverse_temperature(logits, labels)
+            paid = cross_entropy(inverse * logits, labels, reduction=reduction)
+    gradients = torch.autograd.grad(paid, list(mixtures.values()))
     search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
     if per_sample:  # (replications, samples, forecasters, experts)
         gradients = tuple(search.ranks.gather(gradient, 1) for gradient in gradients)
@@ -301,18 +315,25 @@ def _mixtures(search: Search, samples: int) -> dict[str, Tensor]:
 
 
 def _dropped(search: Search) -> dict[str, Tensor] | None:
-    """Mixtures for the weight step: each identity dropped by chance, those kept scaled up for it.
+    """Mixtures for the weight step: experts dropped by chance, those kept scaled up for it.
 
     Departure: a guard against collapse that the paper does not have. One draw for each edge, cell and
-    step; without it the supernet leans on its skip connections, and mixtures follow.
+    step; without it the supernet leans on its skip connections, and mixtures follow. By default these
+    alone are dropped. With `expert_dropout` every expert may be, by a draw of its own, an identity with
+    the larger of the two probabilities.
     """
-    supernet = search.replicated
+    supernet, settings = search.replicated, search.settings
     if supernet is None:
         return None
     mixtures, chance = supernet.spread(), search.keep_chance
-    if max(search.settings.skip_dropout) == 0:
+    if max(*settings.skip_dropout, settings.expert_dropout) == 0:
         return mixtures
     for kind, u in mixtures.items():
+        if settings.expert_dropout > 0:
+            others = 1 - settings.expert_dropout
+            keep = torch.where(supernet.identities(kind), chance.clamp(max=others), others)
+            mixtures[kind] = u * (keep.expand(u.shape).bernoulli(generator=search.dropout) / keep)
+            continue
         kept = chance.expand(u.shape[:2]).bernoulli(generator=search.dropout)
         scale = torch.where(supernet.identities(kind), kept[..., None] / chance, 1.0)
         mixtures[kind] = u * scale
