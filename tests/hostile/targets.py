@@ -535,7 +535,7 @@ def make_weights(samples, draw, place):
 
 def judge_model(classifier):
     image = torch.zeros(1, 8, 8, dtype=torch.uint8)
-    channels = int(classifier.card.network["in_chans"])
+    channels = classifier.card.network.in_chans
     with contextlib.suppress(XnasError):  # weights that are no numbers are told when asked
         answer = classifier.predict(image.expand(channels, -1, -1))[0]
         if not (0 <= answer.probability <= 1 and answer.label in classifier.classes):

@@ -107,7 +107,7 @@ def test_a_card_with_absurd_values_is_refused(tmp_path, changes, telling):
 def test_a_card_of_a_network_that_no_memory_holds_is_refused_before_it_is_built(tmp_path, name, value):
     saved_run(tmp_path)
     card = xnas.load(tmp_path, "cpu").card
-    edited(tmp_path, network=dict(card.network) | {name: value})
+    edited(tmp_path, network=card.network.to_json() | {name: value})
     with pytest.raises(ConfigError):
         xnas.load(tmp_path, "cpu")
 

@@ -16,7 +16,8 @@ import xnas
 from xnas import ConfigError, DatasetError, Genotype, ImageData, create_model
 from xnas.data import decode_image, load_data, standardize
 from xnas.model.model import load_model, save_model
-from xnas.model.model_card import model_card, network_arguments, read_card
+from xnas.model.model_card import model_card, read_card
+from xnas.space import NetworkSpec, build_network
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "model-v1"
 
@@ -47,12 +48,12 @@ def copied(run, tmp_path):
         {"cells": 3, "channels": 2, "stem_channels": 7, "auxiliary": True, "drop_path_rate": 0.2},
     ],
 )
-def test_arguments_read_off_a_network_build_it_again(arguments):
+def test_the_description_of_a_network_builds_it_again(arguments):
     model = create_model("xnas", **arguments)
-    read = network_arguments(model)
-    asked = {name: value for name, value in arguments.items() if name in read}
-    assert {name: read[name] for name in asked} == asked
-    again = create_model("xnas", **read).state_dict()
+    assert {name: getattr(model.spec, name) for name in arguments} == arguments
+    plain = NetworkSpec.from_json(json.loads(json.dumps(model.spec.to_json())))
+    assert plain == model.spec.for_inference
+    again = build_network(model.genotype, plain).state_dict()
     own = {k: v for k, v in model.state_dict().items() if not k.startswith("auxiliary_tower")}
     assert {k: v.shape for k, v in again.items()} == {k: v.shape for k, v in own.items()}
 

@@ -196,20 +196,20 @@ def test_agreement_is_by_the_digits_that_are_printed(counted, millions, told):
 
 
 @pytest.mark.parametrize(
-    ("cell", "shape"), [("xnas", CIFAR), ("xnas", IMAGENET), ("pnas", DARTS_IMAGENET)]
+    ("cell", "spec"), [("xnas", CIFAR), ("xnas", IMAGENET), ("pnas", DARTS_IMAGENET)]
 )
-def test_parameters_are_a_parabola_in_the_channels(cell, shape):
+def test_parameters_are_a_parabola_in_the_channels(cell, spec):
     for channels in (24, 70):  # off the three counts, on both sides
-        network = network_sizes.empty_network(cell, shape.at(channels))
+        network = network_sizes.empty_network(cell, spec.but(channels=channels))
         count = count_parameters(network)
-        assert nearest_channels(cell, shape, count / 1e6) == (channels, count)
-        assert nearest_channels(cell, shape, count / 1e6 + 0.001)[0] == channels
+        assert nearest_channels(cell, spec, count / 1e6) == (channels, count)
+        assert nearest_channels(cell, spec, count / 1e6 + 0.001)[0] == channels
 
 
 def test_a_stem_follows_the_channels_if_it_is_a_multiple_of_them():
-    assert CIFAR.at(44).stem_channels == 132
-    assert DARTS_IMAGENET.at(40).stem_channels == 40
-    assert IMAGENET.at(40).stem_channels == 56
+    assert CIFAR.but(channels=44).stem_channels == 132
+    assert DARTS_IMAGENET.but(channels=40).stem_channels == 40
+    assert IMAGENET.but(channels=40).stem_channels == 56
 
 
 def test_the_depth_table_has_the_papers_depths_and_every_cell():
@@ -267,10 +267,8 @@ def test_sizes_are_those_of_the_networks():
     found = dict(zip(table.header, table.rows[0], strict=True))
     assert found["CIFAR 44: parameters"] == 5_594_918
     assert found["ImageNet 46, stem 56 SE: MACs"] == 568_761_264
-    counts = {
-        (n.network, n.channels, n.num_classes, n.in_chans, n.auxiliary, n.squeeze_excitation): n
-        for n in variants
-    }
+    names = ("network", "channels", "num_classes", "in_chans", "auxiliary", "squeeze_excitation")
+    counts = {tuple(getattr(n.spec, name) for name in names): n for n in variants}
     small = counts["cifar", 36, 10, 3, False, False]
     # The tower alone: 476,426 parameters at 36 channels, none of which a prediction uses.
     tower = counts["cifar", 36, 10, 3, True, False]

@@ -368,7 +368,6 @@ class TestNetwork:
             {"drop_path_rate": 0.2},
             {"squeeze_excitation": True},
             {"stem_channels": 8},
-            {"network": "imagenet"},
         ],
     )
     def test_what_the_benchmark_s_networks_do_not_have_is_refused(self, option):
@@ -377,6 +376,8 @@ class TestNetwork:
             create_model(SAMPLE_ARCH, **option)
         with pytest.raises(ConfigError, match="cells must be at least 1, got 0"):
             create_model(SAMPLE_ARCH, cells=0)
+        with pytest.raises(ConfigError, match="no network called 'imagenet'; there are: cifar"):
+            create_model(SAMPLE_ARCH, network="imagenet")
 
     def test_a_malformed_string_is_told_as_one(self):
         with pytest.raises(GenotypeError, match=r"node 1 of the architecture is '\|skip_connect~0'"):

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 import torch
 
-from xnas import ConfigError, cell_depth, count_macs, count_parameters, create_model, list_cells
+from xnas import ConfigError, cell_depth, count_macs, count_parameters, list_cells
 from xnas.nn.operations import OPERATIONS
-from xnas.space import find_genotype, zoo_cell
+from xnas.space import NETWORKS, build_network, find_genotype, zoo_cell
 from xnas.space.zoo import other_systems
 
 NAMES = [
@@ -17,14 +17,14 @@ NAMES = [
     *("pc_darts_image", "pdarts", "pnas", "sharpsepconv_darts", "snas_aggressive", "snas_mild"),
     *("snas_moderate", "xnas"),
 ]
-FAST = {"network": "cifar", "channels": 36}
+FAST = NETWORKS["cifar"]
 QUICK = ("amoebanet_b_google", "gdas_v1", "pnas", "xnas")
 SIDE = {"cifar": 32, "imagenet": 224}
 SIZES = [(name, size) for name in NAMES for size in zoo_cell(name).sizes]
 
 
 def identify(case):
-    return case if isinstance(case, str) else "-".join(map(str, case.network.values()))
+    return case if isinstance(case, str) else f"{case.spec.network}-{case.spec.channels}"
 
 
 def test_the_zoo_has_every_published_cell():
@@ -41,33 +41,33 @@ def test_a_file_is_complete_and_can_be_built(name):
     assert cell.source
     assert cell.depth == cell_depth(cell.genotype)
     assert find_genotype(name) is cell.genotype
-    assert {size.network["network"] for size in cell.sizes} == {"cifar", "imagenet"}
+    assert {size.spec.network for size in cell.sizes} == {"cifar", "imagenet"}
 
 
 @pytest.mark.parametrize(("name", "size"), SIZES, ids=identify)
 def test_parameters_are_counted_again(name, size):
     with torch.device("meta"):
-        assert count_parameters(create_model(name, **size.network)) == size.parameters
+        assert count_parameters(build_network(find_genotype(name), size.spec)) == size.parameters
 
 
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        pytest.param(name, size, marks=[pytest.mark.slow] * (size.network != FAST or name not in QUICK))
+        pytest.param(name, size, marks=[pytest.mark.slow] * (size.spec != FAST or name not in QUICK))
         for name, size in SIZES
     ],
     ids=identify,
 )
 def test_macs_are_counted_again(name, size):
-    side = SIDE[size.network["network"]]
+    side = SIDE[size.spec.network]
     with torch.device("meta"):
-        model = create_model(name, **size.network)
+        model = build_network(find_genotype(name), size.spec)
     assert count_macs(model, (3, side, side)) == size.macs
 
 
 def test_every_row_of_a_table_says_which_network_its_parameters_belong_to():
     for name in NAMES:
-        counted = [size.network for size in zoo_cell(name).sizes]
+        counted = [size.spec for size in zoo_cell(name).sizes]
         for row in zoo_cell(name).paper:
             assert row.network in counted, f"{name}: {row.row} is not counted"
 

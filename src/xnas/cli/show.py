@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from xnas.errors import ConfigError
 from xnas.paper.cell_depths import mean_random_depth
-from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, Shape, macs, parameters, shape_of
+from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
 from xnas.report.cell_figure import draw_genotype, save_svg
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
@@ -18,6 +18,7 @@ from xnas.space import (
     PRESETS,
     SPACES,
     Genotype,
+    NetworkSpec,
     cell_depth,
     count_macs,
     count_parameters,
@@ -25,7 +26,7 @@ from xnas.space import (
     list_cells,
     zoo_cell,
 )
-from xnas.space.benchmark_network import CELLS, CHANNELS, meta_network
+from xnas.space.benchmark_network import BENCHMARK, meta_network
 from xnas.space.zoo import PaperRow, ZooCell, genotype_file, is_arch
 
 
@@ -64,7 +65,7 @@ def show(
     if SPACES[genotype.space].as_string:
         print(benchmark_size_lines(genotype))
     else:
-        print(size_lines(published or genotype, CIFAR.at(PRESETS.get(cell, CIFAR.channels))))
+        print(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
     if published:
         print(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
@@ -85,11 +86,11 @@ def show_genotype(genotype: Genotype) -> str:
     )
 
 
-def size_lines(cell: str | Genotype, cifar: Shape) -> str:
+def size_lines(cell: str | Genotype, cifar: NetworkSpec) -> str:
     """What the cell's CIFAR and ImageNet networks count, for the terminal."""
     rows = [
-        (*_described(shape), f"{parameters(cell, shape):,}", f"{macs(cell, shape):,}")
-        for shape in (cifar, IMAGENET)
+        (*_described(spec), f"{parameters(cell, spec):,}", f"{macs(cell, spec):,}")
+        for spec in (cifar, IMAGENET)
     ]
     header = ("network", "channels", "stem", "squeeze-excitation", "pixels", "parameters", "MACs")
     return aligned_table(header, rows)
@@ -100,9 +101,8 @@ def benchmark_size_lines(genotype: Genotype) -> str:
     model, side = meta_network(genotype), PIXELS["cifar"]
     counts = f"{count_parameters(model):,}", f"{count_macs(model, (3, side, side)):,}"
     header = ("network", "channels", "cells a stage", "pixels", "parameters", "MACs")
-    return aligned_table(
-        header, [(genotype.space, str(CHANNELS), str(CELLS), f"{side} x {side}", *counts)]
-    )
+    sizes = str(BENCHMARK.channels), str(BENCHMARK.cells), f"{side} x {side}"
+    return aligned_table(header, [(genotype.space, *sizes, *counts)])
 
 
 def source_lines(cell: ZooCell) -> str:
@@ -126,24 +126,23 @@ def zoo_lines() -> str:
 
 
 def _zoo_entries(cell: ZooCell) -> tuple[str, ...]:
-    size = next(size for size in cell.sizes if shape_of(size.network) == CIFAR)
     errors = [f"{row.errors['cifar10']:.2f}" for row in cell.paper if "cifar10" in row.errors]
     return (
         cell.name,
         cell.title,
         f"{len(cell.genotype.normal.nodes)}",
         f"{cell.depth:.4g}",
-        f"{size.parameters / 1e6:.2f}",
-        f"{size.macs / 1e6:.0f}",
+        f"{parameters(cell.name, CIFAR) / 1e6:.2f}",
+        f"{macs(cell.name, CIFAR) / 1e6:.0f}",
         " / ".join(errors),
         cell.source.removeprefix("github.com/").split(",")[0].split(";")[0],
     )
 
 
-def _described(shape: Shape) -> tuple[str, ...]:
-    side = PIXELS[shape.network]
-    excitation = "yes" if shape.squeeze_excitation else "no"
-    return shape.network, f"{shape.channels}", f"{shape.stem_channels}", excitation, f"{side} x {side}"
+def _described(spec: NetworkSpec) -> tuple[str, ...]:
+    side = PIXELS[spec.network]
+    excitation = "yes" if spec.squeeze_excitation else "no"
+    return spec.network, f"{spec.channels}", f"{spec.stem_channels}", excitation, f"{side} x {side}"
 
 
 def _told_row(row: PaperRow) -> str:

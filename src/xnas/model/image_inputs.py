@@ -41,7 +41,7 @@ class ImageReader:
     def of(cls, card: ModelCard) -> ImageReader:
         """What brings images to the input of a trained network."""
         return cls(
-            channels=int(card.network["in_chans"]),
+            channels=card.network.in_chans,
             size=card.size,
             resize=card.resize,
             example=card.trained_on,

@@ -21,7 +21,7 @@ from torch import Tensor
 from xnas.errors import ConfigError, XnasError
 from xnas.files import open_plain, whole_file
 from xnas.model.model_card import CARD_FILE, ModelCard, card_to_json, read_card
-from xnas.space import Network, create_model
+from xnas.space import Network, build_network
 from xnas.words import short
 
 WEIGHTS_FILE = "model.safetensors"
@@ -124,7 +124,7 @@ def _described(card: ModelCard) -> dict[str, Tensor]:
 
 
 def _network(card: ModelCard) -> Network:
-    return create_model(card.genotype, **card.network)  # type: ignore[arg-type]
+    return build_network(card.genotype, card.network)
 
 
 def _difference(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:

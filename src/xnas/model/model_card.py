@@ -11,45 +11,19 @@ from pathlib import Path
 from reprlib import repr as brief
 from typing import Any
 
-import torch
-
 from xnas.data import Images
 from xnas.data.images import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, VersionError, XnasError
 from xnas.files import open_plain
-from xnas.nn.excitation import SqueezeExcitation
-from xnas.nn.heads import ImagenetStem
-from xnas.space import Genotype, Network
-from xnas.space.benchmark_network import BenchmarkCell, BenchmarkNetwork
-from xnas.space.benchmark_supernet import STAGES
-from xnas.space.network import Cell
+from xnas.space import Genotype, Network, NetworkSpec
 from xnas.words import short
 
 FORMAT, VERSION = "xnas-model", 1
 CARD_FILE = "model.json"
-NETWORK_ARGUMENTS = {
-    "network": str,
-    "num_classes": int,
-    "in_chans": int,
-    "channels": int,
-    "cells": int,
-    "squeeze_excitation": bool,
-    "stem_channels": int,
-}
-"""Arguments of `create_model` that a card has, all of them: a default may change some day."""
 DAMAGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What values of the wrong kind raise."""
 MOST_CARD_BYTES = 1 << 26  # of model.json; names of 20,000 classes take a million
-MOST_CELLS = 1000  # of a network that a card describes; published ones have 20
-MOST_CHANNELS = 1 << 20  # of any kind, classes among them
-SIZES = {
-    "cells": MOST_CELLS,
-    "channels": MOST_CHANNELS,
-    "stem_channels": MOST_CHANNELS,
-    "in_chans": MOST_CHANNELS,
-    "num_classes": MOST_CHANNELS,
-}
 LONGEST_SIDE = 4096  # of images that a network is given, in pixels
 
 
@@ -58,8 +32,8 @@ class ModelCard:
     """What has to be known of a trained network to build it and to give it images."""
 
     genotype: Genotype
-    network: Mapping[str, int | bool | str]
-    """Arguments of `create_model`; `network_arguments` reads them off a network."""
+    network: NetworkSpec
+    """How the network is built, without the parts that only training uses."""
     classes: tuple[str, ...]
     size: tuple[int, int]
     """Height and width that images are brought to."""
@@ -80,21 +54,10 @@ class ModelCard:
     """Fields of the file that this version passed over."""
 
     def __post_init__(self) -> None:
-        if dict(self.network).keys() != NETWORK_ARGUMENTS.keys():
-            raise ConfigError(
-                f"the network of a model needs {', '.join(NETWORK_ARGUMENTS)}, got "
-                f"{', '.join(self.network) or 'nothing'}; read them off it with network_arguments"
-            )
-        for name, kind in NETWORK_ARGUMENTS.items():
-            if type(self.network[name]) is not kind:
-                raise ConfigError(
-                    f"{name} of a model's network must be a {kind.__name__}, got "
-                    f"{brief(self.network[name])}; read it off with network_arguments"
-                )
         for name, length, wanted in (
-            ("classes", len(self.classes), self.network["num_classes"]),
-            ("mean", len(self.mean), self.network["in_chans"]),
-            ("std", len(self.std), self.network["in_chans"]),
+            ("classes", len(self.classes), self.network.num_classes),
+            ("mean", len(self.mean), self.network.in_chans),
+            ("std", len(self.std), self.network.in_chans),
         ):
             if length != wanted:
                 raise ConfigError(f"{name} of a model has {length} entries, its network needs {wanted}")
@@ -134,7 +97,7 @@ def model_card(
     """The card of a network that was trained on `data`, or on crops of the size of `centre`."""
     return ModelCard(
         genotype=model.genotype,
-        network=network_arguments(model),
+        network=model.spec.for_inference,
         classes=data.classes,
         size=data.size,
         resize=data.resize,
@@ -148,35 +111,6 @@ def model_card(
     )
 
 
-def network_arguments(model: Network) -> dict[str, int | bool | str]:
-    """Arguments of `create_model` that build the network again, read off its layers."""
-    bare = [getattr(cell, "_orig_mod", cell) for cell in model.cells]  # some may be compiled
-    if isinstance(model, BenchmarkNetwork):
-        staged = [cell for cell in bare if isinstance(cell, BenchmarkCell)]
-        return {
-            "network": "cifar",
-            "num_classes": model.num_classes,
-            "in_chans": model.in_chans,
-            "channels": staged[0].channels,
-            "cells": len(staged) // STAGES,
-            "squeeze_excitation": False,
-            "stem_channels": staged[0].channels,
-        }
-    cells = [cell for cell in bare if isinstance(cell, Cell)]
-    imagenet = isinstance(model.stem, ImagenetStem)
-    convolution = model.stem.get_submodule("quarter.3" if imagenet else "layers.0")
-    assert isinstance(convolution, torch.nn.Conv2d)  # noqa: S101 - a submodule tells no type
-    return {
-        "network": "imagenet" if imagenet else "cifar",
-        "num_classes": model.num_classes,
-        "in_chans": model.in_chans,
-        "channels": cells[0].channels,
-        "cells": len(cells),
-        "squeeze_excitation": any(isinstance(c.excitation, SqueezeExcitation) for c in cells),
-        "stem_channels": convolution.out_channels,
-    }
-
-
 def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
     """A card as `model.json` has it; `digest` is that of the weights."""
     left_out = ("genotype", "unknown_fields")
@@ -185,7 +119,7 @@ def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         **plain,
-        "network": dict(card.network),
+        "network": card.network.to_json(),
         "figures": dict(card.figures),
         "genotype": json.loads(card.genotype.to_json()),
         **({"weights_digest": digest} if digest else {}),
@@ -220,16 +154,7 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
 
 def _card(saved: dict[str, Any]) -> ModelCard:
     """A card from plain values; whatever is wrong with them raises."""
-    network = saved["network"]
-    new = [name for name in network if name not in NETWORK_ARGUMENTS]
-    if new:
-        raise VersionError(
-            f"its network has the setting {brief(new[0])}, which this xnas does not know; install a "
-            "newer one"
-        )
-    for name, most in SIZES.items():
-        if isinstance(network.get(name), int) and network[name] > most:
-            raise ConfigError(f"its network has {name} {network[name]:.4g}; at most {most:,} are read")
+    network = NetworkSpec.from_json(saved["network"])
     classes = tuple(saved["classes"])
     if not all(isinstance(name, str) and is_plain_text(name) for name in classes):
         raise TypeError(f"classes are {brief(classes)}")
@@ -237,6 +162,7 @@ def _card(saved: dict[str, Any]) -> ModelCard:
         if not isinstance(saved.get(name, ""), str):
             raise TypeError(f"{name} is {brief(saved[name])}")
     plain = {
+        "network": network,
         "classes": classes,
         "size": _size(saved["size"]),
         "centre": None if saved.get("centre") is None else _size(saved["centre"]),

@@ -130,7 +130,9 @@ def _params_table(_: ReproduceConfig) -> Outcome:
         "params-table-xnas": size_tables.variant_table(variants),
     }
     claims = size_tables.xnas_size_claims(variants)
-    return Outcome({"cells": networks, "xnas": variants}, claims=claims, tables=made)
+    numbers = {"cells": networks, "xnas": variants}
+    plain = {name: size_tables.size_numbers(counted) for name, counted in numbers.items()}
+    return Outcome(plain, claims=claims, tables=made)
 
 
 def _cells(_: ReproduceConfig) -> Outcome:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, counted_network, shape_of
+from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, counted_network
 from xnas.paper.table_claims import size_claims
-from xnas.records import Claim, CountedNetwork, Table
+from xnas.records import Claim, Table
 from xnas.space import PRESETS, zoo_cell
+from xnas.space.zoo import CountedNetwork
 
 
 def size_records(cells: list[str]) -> list[CountedNetwork]:
     """Networks of cells at the paper's widths, some without MACs: to count them takes a forward pass."""
     return [
-        counted_network(cell, shape, with_macs=with_macs)
+        counted_network(cell, spec, with_macs=with_macs)
         for cell in cells
-        for shape, with_macs in (
+        for spec, with_macs in (
             (CIFAR, True),
             *(
-                (CIFAR.at(channels), False)
+                (CIFAR.but(channels=channels), False)
                 for channels in PRESETS.values()
                 if channels != CIFAR.channels
             ),
@@ -30,17 +31,17 @@ def size_records(cells: list[str]) -> list[CountedNetwork]:
 
 def xnas_variants() -> list[CountedNetwork]:
     """XNAS's networks with what Tables 1 to 3 leave out of their parameters."""
-    cifar = [CIFAR.at(channels) for channels in PRESETS.values()]
+    cifar = [CIFAR.but(channels=channels) for channels in PRESETS.values()]
     plain = replace(IMAGENET, squeeze_excitation=False)
-    shapes = [
+    specs = [
         *cifar,
-        *(replace(shape, auxiliary=True) for shape in cifar),
+        *(replace(spec, auxiliary=True) for spec in cifar),
         replace(CIFAR, num_classes=100),
         replace(CIFAR, in_chans=1, stem_channels=CIFAR.channels),
         *(IMAGENET, replace(IMAGENET, auxiliary=True)),
         *(plain, replace(plain, stem_channels=plain.channels)),
     ]
-    return [counted_network("xnas", shape) for shape in shapes]
+    return [counted_network("xnas", spec) for spec in specs]
 
 
 def size_table(networks: list[CountedNetwork]) -> Table:
@@ -83,8 +84,8 @@ def variant_table(networks: list[CountedNetwork]) -> Table:
     )
     rows = tuple(
         (
-            *(n.network, n.channels, n.stem_channels, n.squeeze_excitation),
-            *(n.num_classes, n.in_chans, n.auxiliary, n.parameters, n.macs),
+            *(n.spec.network, n.spec.channels, n.spec.stem_channels, n.spec.squeeze_excitation),
+            *(n.spec.num_classes, n.spec.in_chans, n.spec.auxiliary, n.parameters, n.macs),
         )
         for n in networks
     )
@@ -95,21 +96,36 @@ def variant_table(networks: list[CountedNetwork]) -> Table:
 def xnas_size_claims(variants: list[CountedNetwork]) -> list[Claim]:
     """Claims on the sizes of XNAS's networks, by the printed ones."""
     printed = {
-        shape_of(row.network): row.parameters
+        row.network: row.parameters
         for row in zoo_cell("xnas").paper
         if row.network is not None and row.parameters is not None
     }
     cifar = {
-        millions: counted_network("xnas", shape, with_macs=False)
-        for shape, millions in printed.items()
-        if shape.network == "cifar"
+        millions: counted_network("xnas", spec, with_macs=False)
+        for spec, millions in printed.items()
+        if spec.network == "cifar"
     }
-    described = [n for n in variants if n.network == "imagenet" and not n.squeeze_excitation]
+    described = [n for n in variants if n.spec.network == "imagenet" and not n.spec.squeeze_excitation]
     return size_claims(cifar, described, printed[IMAGENET])
 
 
 def _kind(network: CountedNetwork) -> str:
-    if network.network == "cifar":
-        return f"CIFAR {network.channels}"
-    excitation = " SE" if network.squeeze_excitation else ""
-    return f"ImageNet {network.channels}, stem {network.stem_channels}{excitation}"
+    spec = network.spec
+    if spec.network == "cifar":
+        return f"CIFAR {spec.channels}"
+    excitation = " SE" if spec.squeeze_excitation else ""
+    return f"ImageNet {spec.channels}, stem {spec.stem_channels}{excitation}"
+
+
+def size_numbers(networks: list[CountedNetwork]) -> list[dict[str, object]]:
+    """The records as plain values, the description of a network beside its counts."""
+    names = (
+        *("network", "channels", "stem_channels", "squeeze_excitation"),
+        *("num_classes", "in_chans", "auxiliary"),
+    )
+    return [
+        {"cell": n.cell}
+        | {name: getattr(n.spec, name) for name in names}
+        | {"parameters": n.parameters, "macs": n.macs}
+        for n in networks
+    ]

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from xnas.paper.found_here import FoundHere
 from xnas.paper.network_sizes import agreement
-from xnas.records import Claim, ComparedRow, CountedNetwork, DepthRow, RandomDepths
+from xnas.records import Claim, ComparedRow, DepthRow, RandomDepths
+from xnas.space.zoo import CountedNetwork
 from xnas.toys.verdicts import STANDARD_ERRORS, judge, standard_score
 
 TEST_IMAGES = {
@@ -244,7 +245,9 @@ def size_claims(
     """Sizes of XNAS's networks: CIFAR's by their printed millions; ImageNet's as the text has them."""
     found = {size: agreement(network.parameters, size) for size, network in cifar.items()}
     described = {
-        f"{n.parameters:,} with a stem of {n.stem_channels} channels": agreement(n.parameters, printed)
+        f"{n.parameters:,} with a stem of {n.spec.stem_channels} channels": agreement(
+            n.parameters, printed
+        )
         for n in imagenet
     }
     return [
@@ -252,7 +255,8 @@ def size_claims(
             statement="XNAS-Small, -Medium and -Large have 3.7, 5.6 and 7.2 M parameters",
             where="Sec. 4.2, Table 1",
             measured="; ".join(
-                f"{size:g} M for {network.parameters:,} at {network.channels} channels ({found[size]})"
+                f"{size:g} M for {network.parameters:,} at {network.spec.channels} channels "
+                f"({found[size]})"
                 for size, network in cifar.items()
             ),
             verdict=judge(*(told in {"yes", "yes, rounded"} for told in found.values())),

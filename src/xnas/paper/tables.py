@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from xnas.paper import cell_depths, table_claims
 from xnas.paper.found_here import FoundHere, found_here
-from xnas.paper.network_sizes import agreement, macs, nearest_channels, parameters, shape_of
+from xnas.paper.network_sizes import agreement, macs, nearest_channels, parameters
 from xnas.records import Claim, ComparedRow, DepthRow, Entry, RandomDepths, Table
 from xnas.report.cell_figure import draw_genotype
 from xnas.space import list_cells, zoo_cell
@@ -80,18 +80,18 @@ def _compared(row: PaperRow, cell: str | None) -> ComparedRow:
     )
     if cell is None or row.network is None or row.parameters is None:
         return result
-    shape = shape_of(row.network)
-    nearest = nearest_channels(cell, shape, row.parameters)
+    spec = row.network
+    nearest = nearest_channels(cell, spec, row.parameters)
     return replace(
         result,
-        network=shape.network,
-        channels=shape.channels,
-        stem_channels=shape.stem_channels,
-        squeeze_excitation=shape.squeeze_excitation,
-        parameters=parameters(cell, shape),
-        macs=macs(cell, shape),
+        network=spec.network,
+        channels=spec.channels,
+        stem_channels=spec.stem_channels,
+        squeeze_excitation=spec.squeeze_excitation,
+        parameters=parameters(cell, spec),
+        macs=macs(cell, spec),
         depth=zoo_cell(cell).depth,
-        agrees=agreement(parameters(cell, shape), row.parameters),
+        agrees=agreement(parameters(cell, spec), row.parameters),
         nearest_channels=nearest[0],
         nearest_parameters=nearest[1],
     )

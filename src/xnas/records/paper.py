@@ -63,23 +63,6 @@ class ComparedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountedNetwork:
-    """What one network of a cell counts."""
-
-    cell: str
-    network: str
-    channels: int
-    stem_channels: int
-    squeeze_excitation: bool
-    num_classes: int
-    in_chans: int
-    auxiliary: bool
-    parameters: int
-    macs: int | None
-    """Multiply-accumulates of one image; None if they were not counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DepthRow:
     """Depth of one published normal cell, under several numberings of its states."""
 

@@ -239,7 +239,7 @@ def _onnx(program: torch.export.ExportedProgram, card: ModelCard) -> bytes:
 def metadata(card: ModelCard) -> dict[str, str]:
     """What a program without this package needs to use the ONNX file; values are JSON."""
     wanted = ("classes", "mean", "std", "size", "resize", "centre", "trained_on")
-    plain = {"channels": card.network["in_chans"]} | {key: getattr(card, key) for key in wanted}
+    plain = {"channels": card.network.in_chans} | {key: getattr(card, key) for key in wanted}
     return {f"xnas.{key}": json.dumps(value) for key, value in plain.items()} | {
         "xnas.card": json.dumps(card_to_json(card))
     }
@@ -268,7 +268,7 @@ def _require_onnx() -> None:
 
 def _check_images(run: Path, card: ModelCard, config: ExportConfig) -> tuple[Tensor, str]:
     """Standardised images to compare answers on, and what they are."""
-    channels = int(card.network["in_chans"])
+    channels = card.network.in_chans
     reader = ImageReader.of(card)
     count = max(CHECKED_BATCHES)
     try:

@@ -22,7 +22,15 @@ from xnas.runs.backends import shared_by
 from xnas.runs.recipes import Recipe, seen_size
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig, resolve
-from xnas.space import Genotype, Network, count_macs, count_parameters, create_model
+from xnas.space import (
+    Genotype,
+    Network,
+    NetworkSpec,
+    build_network,
+    count_macs,
+    count_parameters,
+    network_spec,
+)
 from xnas.words import counted
 
 FEWEST_KEPT = 2  # images of a class; fewer are told
@@ -36,8 +44,6 @@ class PreparedTraining:
     training: Training
     config: TrainConfig
     recipe: Recipe
-    network: dict[str, int | str | bool]
-    """Arguments of `create_model`, auxiliary tower and drop path aside."""
     seen: Size
     """Height and width of what the network sees of an image."""
     parameters: int
@@ -73,16 +79,17 @@ def prepare_training(
     )
     ranks.require_batch(recipe.batch_size, parts=config.accumulate)
     notes += shared_by(ranks, recipe.batch_size, device)
-    network: dict[str, int | str | bool] = {
-        "network": recipe.network,
-        "num_classes": len(images.classes),
-        "in_chans": images.channels,
-        "channels": recipe.channels,
-        "cells": recipe.cells,
-    }
+    spec = network_spec(genotype.space, recipe.network).but(
+        num_classes=len(images.classes),
+        in_chans=images.channels,
+        channels=recipe.channels,
+        cells=recipe.cells,
+        auxiliary=recipe.auxiliary_weight > 0,
+        drop_path_rate=recipe.drop_path_rate,
+    )
     seen = seen_size(recipe, images.size)
-    parameters, macs = _cost(genotype, network, (images.channels, *seen))
-    model = _build(config, recipe, genotype, network).to(device)
+    parameters, macs = _cost(genotype, spec.for_inference, (images.channels, *seen))
+    model = _build(genotype, spec, seed=config.seed).to(device)
     if config.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
         fuse(model, on=not config.compile)  # the compiler has kernels of its own
@@ -113,7 +120,6 @@ def prepare_training(
         training=training,
         config=config,
         recipe=recipe,
-        network=network,
         seen=seen,
         parameters=parameters,
         macs=macs,
@@ -150,26 +156,17 @@ def require_nothing_to_load(config: TrainConfig, images: Images) -> None:
         )
 
 
-def _cost(
-    genotype: Genotype, network: dict[str, int | str | bool], shape: tuple[int, int, int]
-) -> tuple[int, int]:
+def _cost(genotype: Genotype, spec: NetworkSpec, shape: tuple[int, int, int]) -> tuple[int, int]:
     """Parameters and multiply-accumulates; images that are too small for the network are refused."""
     with torch.device("meta"):
-        model = create_model(genotype, **network)  # type: ignore[arg-type]
+        model = build_network(genotype, spec)
     return count_parameters(model), count_macs(model, shape)
 
 
-def _build(
-    config: TrainConfig, recipe: Recipe, genotype: Genotype, network: dict[str, int | str | bool]
-) -> Network:
+def _build(genotype: Genotype, spec: NetworkSpec, *, seed: int) -> Network:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream_seed(config.seed, "weights"))
-        return create_model(
-            genotype,
-            **network,  # type: ignore[arg-type]
-            auxiliary=recipe.auxiliary_weight > 0,
-            drop_path_rate=recipe.drop_path_rate,
-        )
+        torch.manual_seed(stream_seed(seed, "weights"))
+        return build_network(genotype, spec)
 
 
 def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettings:

@@ -17,11 +17,12 @@ from xnas.space import (
     PRESETS,
     SPACES,
     Genotype,
+    build_network,
     count_macs,
     count_parameters,
-    create_model,
+    network_spec,
 )
-from xnas.space.benchmark_network import CELLS, CHANNELS
+from xnas.space.benchmark_network import BENCHMARK
 from xnas.words import counted
 
 MOST_CHANNELS = 1024
@@ -186,7 +187,11 @@ def resolve(
     notes = []
     if SPACES[genotype.space].as_string:
         recipe = replace(
-            recipe, channels=CHANNELS, cells=CELLS, auxiliary_weight=0.0, drop_path_rate=0.0
+            recipe,
+            channels=BENCHMARK.channels,
+            cells=BENCHMARK.cells,
+            auxiliary_weight=0.0,
+            drop_path_rate=0.0,
         )
         notes.append("the benchmark's own network: no auxiliary tower, no drop path")
     changed = {
@@ -265,17 +270,13 @@ def _channels(
     shape: tuple[int, int, int],
 ) -> int:
     """The most even channels whose network stays within the limits; costs grow with channels."""
+    spec = network_spec(genotype.space, recipe.network).but(
+        num_classes=classes, in_chans=shape[0], cells=recipe.cells
+    )
 
     def fits(channels: int) -> bool:
         with torch.device("meta"):
-            model = create_model(
-                genotype,
-                network=recipe.network,
-                num_classes=classes,
-                in_chans=shape[0],
-                channels=channels,
-                cells=recipe.cells,
-            )
+            model = build_network(genotype, spec.but(channels=channels))
         within = config.max_params is None or count_parameters(model) <= config.max_params
         return within and (config.max_macs is None or count_macs(model, shape) <= config.max_macs)
 

@@ -1,9 +1,16 @@
 """What a search may find: spaces, cells, the genotypes that name them and the networks built of them."""
 
-from xnas.space.create import count_macs, count_parameters, create_model
+from xnas.space.create import (
+    build_network,
+    count_macs,
+    count_parameters,
+    create_model,
+    network_spec,
+)
 from xnas.space.discretize import discretize, explain
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype, cell_depth
 from xnas.space.network import NETWORKS, Network
+from xnas.space.network_spec import NetworkSpec
 from xnas.space.spaces import SPACES, SearchSpace
 from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
 
@@ -16,7 +23,9 @@ __all__ = [
     "Edge",
     "Genotype",
     "Network",
+    "NetworkSpec",
     "SearchSpace",
+    "build_network",
     "cell_depth",
     "count_macs",
     "count_parameters",
@@ -25,5 +34,6 @@ __all__ = [
     "explain",
     "find_genotype",
     "list_cells",
+    "network_spec",
     "zoo_cell",
 ]

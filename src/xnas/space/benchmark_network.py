@@ -7,14 +7,17 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from xnas.errors import ConfigError
 from xnas.nn.operations import FINAL, build_operation
 from xnas.nn.residual import ResidualReduction
 from xnas.space.arch_string import CellGenotype
 from xnas.space.benchmark_supernet import STAGES
 from xnas.space.genotype import Genotype
 from xnas.space.network import Network
+from xnas.space.network_spec import NetworkSpec
 
-CHANNELS, CELLS = 16, 5
+BENCHMARK = NetworkSpec(num_classes=10, channels=16, cells=5, stem_channels=16)
+"""The network that the benchmark trained on CIFAR-10; `cells` are those of a stage."""
 
 
 class BenchmarkCell(nn.Module):
@@ -44,23 +47,23 @@ class BenchmarkNetwork(Network):
 
     reductions = STAGES - 1
 
-    def __init__(
-        self, genotype: Genotype, *, num_classes: int, in_chans: int, channels: int, cells: int
-    ) -> None:
-        super().__init__(genotype, num_classes=num_classes, in_chans=in_chans)
+    def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
+        _require_plain(spec)
+        super().__init__(genotype, spec)
+        channels = spec.channels
         self.stem = nn.Sequential(
-            nn.Conv2d(in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
+            nn.Conv2d(spec.in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
         )
         built: list[nn.Module] = []
         for stage in range(STAGES):
             if stage:
                 built.append(ResidualReduction(channels, 2 * channels, FINAL))
                 channels *= 2
-            built += [BenchmarkCell(genotype.normal, channels) for _ in range(cells)]
+            built += [BenchmarkCell(genotype.normal, channels) for _ in range(spec.cells)]
         self.cells = nn.ModuleList(built)
         self.last = nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())
         self.num_features = channels
-        self.classifier = nn.Linear(channels, num_classes)
+        self.classifier = nn.Linear(channels, spec.num_classes)
 
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What the classifier pools, twice: this network has no auxiliary tower."""
@@ -71,13 +74,28 @@ class BenchmarkNetwork(Network):
         return x, x
 
 
+def _require_plain(spec: NetworkSpec) -> None:
+    """Raise for parts that the benchmark's networks do not have."""
+    for name, wanted in (
+        ("auxiliary", False),
+        ("drop_path_rate", 0.0),
+        ("squeeze_excitation", False),
+        ("stem_channels", spec.channels),
+    ):
+        given = getattr(spec, name)
+        if given != wanted:
+            raise ConfigError(
+                f"a network of NAS-Bench-201 has no {name} to set, got {given}; leave it out"
+            )
+
+
 def benchmark_parameters(genotype: Genotype, *, num_classes: int = 10) -> int:
     """Parameters of the benchmark's network by formula, without building it."""
-    widths = [CHANNELS << stage for stage in range(STAGES)]
+    widths = [BENCHMARK.channels << stage for stage in range(STAGES)]
     weights = {"nor_conv_1x1": 1, "nor_conv_3x3": 9}
     operations = [edge.operation for edges in genotype.normal.nodes for edge in edges]
     cells = sum(
-        CELLS * (weights[name] * width**2 + 2 * width)
+        BENCHMARK.cells * (weights[name] * width**2 + 2 * width)
         for name in operations
         if name in weights
         for width in widths
@@ -93,4 +111,4 @@ def benchmark_parameters(genotype: Genotype, *, num_classes: int = 10) -> int:
 def meta_network(genotype: Genotype) -> BenchmarkNetwork:
     """The benchmark's CIFAR-10 network on the meta device, for counting."""
     with torch.device("meta"):
-        return BenchmarkNetwork(genotype, num_classes=10, in_chans=3, channels=CHANNELS, cells=CELLS)
+        return BenchmarkNetwork(genotype, BENCHMARK)

@@ -10,9 +10,10 @@ from torch import nn
 from xnas.errors import ConfigError, UnknownNameError
 from xnas.nn.parameters import require_module
 from xnas.registry import known_names
-from xnas.space.benchmark_network import CELLS, CHANNELS, BenchmarkNetwork
+from xnas.space.benchmark_network import BENCHMARK, BenchmarkNetwork
 from xnas.space.genotype import Genotype
 from xnas.space.network import NETWORKS, CellNetwork, Network
+from xnas.space.network_spec import NetworkSpec
 from xnas.space.spaces import SPACES
 from xnas.space.zoo import PRESETS, find_genotype
 
@@ -40,67 +41,45 @@ def create_model(
     and `model.drop_path.set_rate` then changes it. A cell of NAS-Bench-201 builds the benchmark's own
     network, by default of 16 channels and 5 cells a stage.
     """
-    if network not in NETWORKS:
-        raise UnknownNameError(f"no network called {network!r}; {known_names(network, NETWORKS)}")
-    kind = NETWORKS[network]
-    _require_kinds(auxiliary=auxiliary, squeeze_excitation=squeeze_excitation)
     genotype = find_genotype(cell)
-    if SPACES[genotype.space].as_string:
-        _require_none_of(
-            network=None if network == "cifar" else network,
-            auxiliary=auxiliary or None,
-            drop_path_rate=drop_path_rate or None,
-            squeeze_excitation=squeeze_excitation or None,
-            stem_channels=None if stem_channels in (channels, CHANNELS) else stem_channels,
-        )
-        return BenchmarkNetwork(
-            genotype,
-            num_classes=_least("num_classes", 10 if num_classes is None else num_classes, 1),
-            in_chans=_least("in_chans", in_chans, 1),
-            channels=_least("channels", CHANNELS if channels is None else channels, 1),
-            cells=_least("cells", CELLS if cells is None else cells, 1),
-        )
     if channels is None and network == "cifar" and not isinstance(cell, Genotype):
         channels = PRESETS.get(str(cell))
-    num_classes = kind.num_classes if num_classes is None else num_classes
-    channels = kind.channels if channels is None else channels
-    cells = kind.cells if cells is None else cells
-    stem = kind.stem_channels(channels, in_chans) if stem_channels is None else stem_channels
-    return CellNetwork(
-        genotype,
-        kind,
-        num_classes=_least("num_classes", num_classes, 1),
-        in_chans=_least("in_chans", in_chans, 1),
-        channels=_least("channels", channels, 1),
-        cells=_least("cells", cells, 3),
+    spec = network_spec(genotype.space, network).but(
+        num_classes=num_classes,
+        in_chans=in_chans,
+        channels=channels,
+        cells=cells,
+        squeeze_excitation=squeeze_excitation,
+        stem_channels=stem_channels,
         auxiliary=auxiliary,
         drop_path_rate=drop_path_rate,
-        squeeze_excitation=kind.squeeze_excitation if squeeze_excitation is None else squeeze_excitation,
-        stem_channels=_least("stem_channels", stem, 1),
     )
+    return build_network(genotype, spec)
 
 
-def _require_kinds(**flags: bool | None) -> None:
-    for name, value in flags.items():
-        if value not in (True, False, None):
-            raise ConfigError(f"{name} must be True or False, got {value!r}")
+def network_spec(space: str, network: str = "cifar") -> NetworkSpec:
+    """Return the network of that name for cells of a space, with the sizes it has by default."""
+    known = _networks(space)
+    if network not in known:
+        raise UnknownNameError(f"no network called {network!r}; {known_names(network, known)}")
+    return known[network]
 
 
-def _least(name: str, value: int, least: int) -> int:
-    if not isinstance(value, int):
-        raise ConfigError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
-        raise ConfigError(f"{name} must be at least {least}, got {value}")
-    return value
+def build_network(genotype: Genotype, spec: NetworkSpec) -> Network:
+    """Return the network of a genotype as it is described, with random weights."""
+    network_spec(genotype.space, spec.network)
+    staged = SPACES[genotype.space].as_string
+    for name, value, least in (
+        ("num_classes", spec.num_classes, 1),
+        ("cells", spec.cells, 1 if staged else 3),
+    ):
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, got {value}")
+    return BenchmarkNetwork(genotype, spec) if staged else CellNetwork(genotype, spec)
 
 
-def _require_none_of(**given: str | float | None) -> None:
-    """Raise for what NAS-Bench-201's networks do not have."""
-    for name, value in given.items():
-        if value is not None:
-            raise ConfigError(
-                f"a network of NAS-Bench-201 has no {name} to set, got {value}; leave it out"
-            )
+def _networks(space: str) -> dict[str, NetworkSpec]:
+    return {"cifar": BENCHMARK} if SPACES[space].as_string else NETWORKS
 
 
 def count_parameters(model: nn.Module) -> int:

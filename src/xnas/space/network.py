@@ -8,8 +8,8 @@ and gives the concatenation of its nodes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -30,43 +30,23 @@ from xnas.nn.operations import (
 )
 from xnas.space.genotype import CellGenotype, CellKind, Genotype
 from xnas.space.layout import cell_kinds, edge_stride
+from xnas.space.network_spec import NetworkSpec
 from xnas.space.spaces import INPUTS
 
-
-@dataclass(frozen=True, slots=True)
-class NetworkKind:
-    """What one kind of network is made of, and its sizes where the user gives none."""
-
-    num_classes: int
-    channels: int
-    cells: int
-    stem: Callable[[int, int], CifarStem | ImagenetStem]
-    stem_channels: Callable[[int, int], int]
-    """Of the channels of a cell and of an image."""
-    squeeze_excitation: bool
-    auxiliary: Callable[[int, int], AuxiliaryTower]
-
-
 NETWORKS = {
-    "cifar": NetworkKind(
-        num_classes=10,
-        channels=36,
-        cells=20,
-        stem=CifarStem,
-        stem_channels=lambda channels, in_chans: channels * min(in_chans, 3),
-        squeeze_excitation=False,
-        auxiliary=AuxiliaryTower.for_cifar,
-    ),
-    "imagenet": NetworkKind(
+    "cifar": NetworkSpec(network="cifar", num_classes=10, channels=36, cells=20, stem_channels=108),
+    "imagenet": NetworkSpec(
+        network="imagenet",
         num_classes=1000,
         channels=46,
         cells=14,
-        stem=ImagenetStem,
-        stem_channels=lambda *_: 56,
         squeeze_excitation=True,
-        auxiliary=AuxiliaryTower.for_imagenet,
+        stem_channels=56,
     ),
 }
+"""The paper's networks by name; their sizes hold where a user gives none."""
+STEMS: dict[str, type[CifarStem | ImagenetStem]] = {"cifar": CifarStem, "imagenet": ImagenetStem}
+TOWERS = {"cifar": AuxiliaryTower.for_cifar, "imagenet": AuxiliaryTower.for_imagenet}
 
 
 class Cell(Fusable):
@@ -192,11 +172,21 @@ class Network(nn.Module, ABC):
     reductions = 2
     """Further halvings, by cells or between them."""
 
-    def __init__(self, genotype: Genotype, *, num_classes: int, in_chans: int) -> None:
+    def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
         super().__init__()
-        self.genotype, self.num_classes, self.in_chans = genotype, num_classes, in_chans
+        self.genotype, self.spec = genotype, spec
         self.drop_path: DropPath | None = None
         self.auxiliary_tower: AuxiliaryTower | None = None
+
+    @property
+    def num_classes(self) -> int:
+        """Classes that it tells apart; 0 without a classifier."""
+        return self.spec.num_classes
+
+    @property
+    def in_chans(self) -> int:
+        """Channels of the images that it takes."""
+        return self.spec.in_chans
 
     @abstractmethod
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -256,7 +246,7 @@ class Network(nn.Module, ABC):
             raise ConfigError(f"global_pool must be avg, the mean over the image, got {global_pool!r}")
         if num_classes < 0:
             raise ConfigError(f"num_classes must be at least 0, got {num_classes}")
-        self.num_classes = num_classes
+        self.spec = replace(self.spec, num_classes=num_classes)
         like = next(self.stem.parameters())
 
         def layer(features: int) -> nn.Module:
@@ -288,37 +278,24 @@ class CellNetwork(Network):
 
     stem: CifarStem | ImagenetStem
 
-    def __init__(
-        self,
-        genotype: Genotype,
-        kind: NetworkKind,
-        *,
-        num_classes: int,
-        in_chans: int,
-        channels: int,
-        cells: int,
-        auxiliary: bool,
-        drop_path_rate: float,
-        squeeze_excitation: bool,
-        stem_channels: int,
-    ) -> None:
-        super().__init__(genotype, num_classes=num_classes, in_chans=in_chans)
-        self.kinds = cell_kinds(cells)
-        self.stem = kind.stem(in_chans, stem_channels)
+    def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
+        super().__init__(genotype, spec)
+        self.kinds = cell_kinds(spec.cells)
+        self.stem = STEMS[spec.network](spec.in_chans, spec.stem_channels)
         self.halvings = self.stem.halvings
-        self.drop_path = DropPath(drop_path_rate) if drop_path_rate else None
-        self.cells = nn.ModuleList(self._stack(channels, stem_channels))
+        self.drop_path = DropPath(spec.drop_path_rate) if spec.drop_path_rate else None
+        self.cells = nn.ModuleList(self._stack(spec.channels, spec.stem_channels))
         last = self._cell(-1)
         self.last_reduction = max(i for i, k in enumerate(self.kinds) if k is CellKind.REDUCTION)
-        if squeeze_excitation:
-            for cell in list(self._cells())[: 2 * cells // 3 + 1]:
-                reduction = 4 if cell.channels == channels else 8
+        if spec.squeeze_excitation:
+            for cell in list(self._cells())[: 2 * spec.cells // 3 + 1]:
+                reduction = 4 if cell.channels == spec.channels else 8
                 cell.excitation = SqueezeExcitation(cell.outputs, reduction)
-        if auxiliary:
+        if spec.auxiliary:
             tapped = self._cell(self.last_reduction)
-            self.auxiliary_tower = kind.auxiliary(tapped.outputs, num_classes)
+            self.auxiliary_tower = TOWERS[spec.network](tapped.outputs, spec.num_classes)
         self.num_features = last.outputs
-        self.classifier = nn.Linear(last.outputs, num_classes)
+        self.classifier = nn.Linear(last.outputs, spec.num_classes)
 
     def _stack(self, channels: int, stem_channels: int) -> Iterator[Cell]:
         inputs, older_is_larger = (stem_channels, stem_channels), self.stem.cells_see_two_sizes

@@ -13,10 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from reprlib import repr as brief
 from shlex import quote
+from typing import Any
 
 from xnas.errors import ConfigError, GenotypeError, UnknownNameError, VersionError
 from xnas.registry import known_names
 from xnas.space.genotype import Genotype
+from xnas.space.network import NETWORKS
+from xnas.space.network_spec import NetworkSpec
 
 FORMAT, VERSION = "xnas-cell", 1
 GENOTYPE_FILE = "genotype.json"
@@ -38,19 +41,21 @@ class PaperRow:
     """In millions."""
     search_cost: float | None
     """In GPU days."""
-    network: dict[str, int | bool | str] | None = None
-    """Arguments of `create_model` that the row's parameters belong to; None if it is no cell."""
+    network: NetworkSpec | None = None
+    """The network that the row's parameters belong to; None if it is no cell."""
     note: str = ""
     """Why our numbers differ, or why there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """A network of the cell, and what it counts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedNetwork:
+    """A network of a published cell, and its size."""
 
-    network: dict[str, int | bool | str]
+    cell: str
+    spec: NetworkSpec
     parameters: int
-    macs: int
+    macs: int | None
+    """Multiply-accumulates of one image; None if they were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class ZooCell:
     note: str
     genotype: Genotype
     depth: float
-    sizes: tuple[Size, ...]
+    sizes: tuple[CountedNetwork, ...]
     """Counted by this software."""
     paper: tuple[PaperRow, ...]
     paper_depth: tuple[str, float] | None
@@ -91,8 +96,10 @@ def zoo_cell(name: str) -> ZooCell:
         note=value["note"],
         genotype=Genotype.from_json(json.dumps(value["genotype"])),
         depth=value["depth"],
-        sizes=tuple(Size(**size) for size in value["sizes"]),
-        paper=tuple(PaperRow(**row) for row in value["paper"]),
+        sizes=tuple(
+            CountedNetwork(cell=name, spec=_spec(size.pop("network")), **size) for size in value["sizes"]
+        ),
+        paper=tuple(PaperRow(**row | {"network": _spec(row["network"])}) for row in value["paper"]),
         paper_depth=(depth["row"], depth["depth"]) if depth else None,
     )
 
@@ -164,6 +171,12 @@ def genotype_file(cell: str | Path) -> Path:
         known = known_names(str(cell), names)
         raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
     return path
+
+
+def _spec(given: dict[str, Any]) -> NetworkSpec:
+    """The network that a data file describes by what differs from the paper's."""
+    changes = dict(given)
+    return NETWORKS[changes.pop("network")].but(**changes)
 
 
 def _is_training(run: Path) -> bool:
