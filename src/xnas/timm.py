@@ -98,6 +98,7 @@ def _entrypoint(name: str) -> Callable[..., Network]:
         *,
         pretrained_cfg: Any = None,  # noqa: ANN401 - timm's own: a tag, a dict or an object
         pretrained_cfg_overlay: dict[str, Any] | None = None,
+        pretrained_model_args: dict[str, Any] | None = None,
         cache_dir: Path | str | None = None,
         **settings: Any,  # noqa: ANN401 - checked below
     ) -> Network:
@@ -109,6 +110,9 @@ def _entrypoint(name: str) -> Callable[..., Network]:
                 f"{name} was asked for with pretrained=True, but no weights are published with it; "
                 "leave that out, and train the network or load weights of your own"
             )
+        source: dict[str, Any] = (
+            {"pretrained_model_args": pretrained_model_args} if pretrained_model_args else {}
+        )
         return build_model_with_cfg(
             partial(_create, name),
             name,
@@ -116,6 +120,7 @@ def _entrypoint(name: str) -> Callable[..., Network]:
             pretrained_cfg=pretrained_cfg,
             pretrained_cfg_overlay=pretrained_cfg_overlay,
             cache_dir=cache_dir,
+            **source,  # older versions of timm neither give nor take it
             **{key: value for key, value in settings.items() if key in SETTINGS},
         )
 
