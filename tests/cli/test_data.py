@@ -94,7 +94,7 @@ def test_a_folder_is_described(capsys, tmp_path):
     status, told, _ = run(capsys, photos(tmp_path / "my photos"))
     assert status == 0
     assert "my photos: 13 images for training, 3 for test, 2 classes" in told
-    assert "images a class: Grüne 3, red ones 10; the largest class has 3.3 times the images" in told
+    assert "images per class: Grüne 3, red ones 10; the largest class has 3.3 times the images" in told
     assert "60 x 80 (" in told
     assert "RGB (" in told
     assert "by the rule crop: cover, then crop the centre" in told
@@ -155,7 +155,7 @@ def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path):
         check=False,
     )
     assert told.returncode == 0, told.stderr
-    assert b"images a class: Gr?ne 3" in told.stdout
+    assert b"images per class: Gr?ne 3" in told.stdout
 
 
 def test_an_archive_of_something_else_is_told_with_status_2(capsys, tmp_path):
@@ -173,7 +173,7 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
         for index in range(5):
             make_image(tmp_path / "many" / f"{label}" / f"{index}.png", (0, 0, 0))
     _, told, _ = run(capsys, tmp_path / "many")
-    assert "images a class: 4 to 4; the largest class has 1.0 times" in told
+    assert "images per class: 4 to 4; the largest class has 1.0 times" in told
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_bad_images_can_be_left_out_of_predictions(capsys, run, pictures):
     status, out, err = call(capsys, "predict", str(run), str(pictures))
     assert (status, out) == (2, "")
     assert "b.jpg" in err
-    assert err.endswith("mend or remove it, or leave it out with --skip-bad-images\n")
+    assert err.endswith("fix or remove it, or leave it out with --skip-bad-images\n")
     status, out, err = call(capsys, "predict", str(run), str(pictures), "--skip-bad-images")
     assert status == 0
     assert [line.split("  ")[0].rsplit("/")[-1] for line in out.splitlines()] == ["a.png", "c.png"]

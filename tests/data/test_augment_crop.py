@@ -95,7 +95,7 @@ def test_a_resized_crop_follows_from_its_generator_and_reads_nothing_on_the_host
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        (lambda: RandomResizedCrop((0, 8)), r"at least 1 pixel a side, got \(0, 8\)"),
+        (lambda: RandomResizedCrop((0, 8)), r"at least 1 pixel per side, got \(0, 8\)"),
         (
             lambda: RandomResizedCrop((8, 8), scale=(0.5, 0.1)),
             r"scale must be two positive numbers, the lesser first, got \(0.5, 0.1\)",

@@ -156,7 +156,7 @@ def test_val_can_be_left_out(tmp_path):
 @pytest.mark.parametrize("part", ["", "train"])
 def test_a_folder_without_val_is_not_asked_for_it(tmp_path, part):
     flowers(tmp_path / part)
-    with pytest.raises(ConfigError, match="but it has no folder val beside train; leave it out"):
+    with pytest.raises(ConfigError, match="but it has no folder val next to train; leave it out"):
         load_data(tmp_path, use_val=True)
 
 
@@ -306,16 +306,16 @@ def other_classes(root):
     ("build", "words"),
     [
         (lambda _: None, "has no class folders; put the images of each class into a folder there"),
-        (one_class, "has one class, 'rose'; telling apart needs at least 2 folders"),
+        (one_class, "has one class, 'rose'; a classifier needs at least 2"),
         (
             empty_class,
             "class folder 'lily' in .* holds no image that Pillow reads; add some or remove it",
         ),
         (few_images, "class 'lily' in .* has too few images to split: 3; every class needs at least 4"),
         (tiny, "rose/1.png is 7 x 30 pixels; images need at least 8 per side: remove it, or enlarge"),
-        (broken, r"cannot read the image .*rose/1.png \(.*\); mend or remove it"),
+        (broken, r"cannot read the image .*rose/1.png \(.*\); fix or remove it"),
         (empty_file, r"cannot read the image .*rose/1.png"),
-        (truncated, r"cannot read the image .*rose/\d.png \(.*\); mend or remove it"),
+        (truncated, r"cannot read the image .*rose/\d.png \(.*\); fix or remove it"),
         (floats, r"cannot read the image .*rose/\d.tiff \(its grey values are floats"),
         (deep, r"cannot read the image .*rose/\d.tiff \(its grey values have 32 bits"),
         (other_classes, "test has a class 'lily' that the training images lack; class folders .* agree"),
@@ -465,7 +465,7 @@ def test_links_that_lead_back_lead_nowhere(tmp_path):
 def test_a_class_that_is_a_link_in_a_circle_is_named(tmp_path):
     flowers(tmp_path)
     (tmp_path / "lily").symlink_to(tmp_path / "lily")
-    with pytest.raises(DatasetError, match="lily is a link that leads nowhere or in a circle; mend"):
+    with pytest.raises(DatasetError, match="lily is a link that leads nowhere or in a circle; fix"):
         load_data(tmp_path)
 
 
@@ -593,7 +593,7 @@ def test_a_stream_leaves_out_what_cannot_be_decoded_at_the_beginning_of_a_class(
 
 
 def test_a_dataset_without_files_cannot_be_streamed():
-    with pytest.raises(ConfigError, match="digits has no image files to stream; leave --stream out"):
+    with pytest.raises(ConfigError, match="digits has no image files to stream; leave stream out"):
         load_data("digits", stream=True)
     assert len(load_data("digits", stream=False).images)
 

@@ -65,7 +65,10 @@ def test_a_channel_without_variation_gets_a_deviation_that_can_divide():
             "labels of mine run from 1 to 2; with 2 classes they must lie in 0..1",
         ),
         ({"labels": labels() - 1}, "labels of mine run from -1 to 0"),
-        ({"images": images(height=7)}, "images of mine are 7 x 10 pixels; they need 8 a side: enlarge"),
+        (
+            {"images": images(height=7)},
+            "images of mine are 7 x 10 pixels; they need 8 per side: enlarge",
+        ),
         (
             {"images": images().numpy()},
             "images of mine must be a tensor, got ndarray; torch.as_",

@@ -649,7 +649,7 @@ def test_a_fingerprint_follows_names_lengths_labels_and_shape_but_not_the_place(
         ),
         ({"labels": torch.arange(3)}, DatasetError, r"must be int64 \(50,\), one for each"),
         ({"test_labels": None}, DatasetError, "test images or test labels alone"),
-        ({"size": (4, 4)}, DatasetError, "4 x 4 pixels; they need 8 a side"),
+        ({"size": (4, 4)}, DatasetError, "4 x 4 pixels; they need 8 per side"),
         ({"mean": (0.5,)}, DatasetError, "mean of mine has 1 values for 3 channels"),
         ({"files": Paths([]), "labels": torch.arange(0)}, DatasetError, "mine has no images"),
         ({"resize": "melt"}, ConfigError, "melt"),

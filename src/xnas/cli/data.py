@@ -189,13 +189,13 @@ def _counted(known: Known, place: Path) -> list[str]:
 
 
 def _counts_line(found: FolderSummary) -> str:
-    """Images a class: each if there are few classes, else the extremes."""
+    """Images per class: each if there are few classes, else the extremes."""
     fewest, most = min(found.counts.values()), max(found.counts.values())
     ratio = f"the largest class has {most / max(fewest, 1):.1f} times the images of the smallest"
     if len(found.counts) <= MOST_LISTED:
         each = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
-        return f"images a class: {each}; {ratio}"
-    return f"images a class: {fewest:,} to {most:,}; {ratio}"
+        return f"images per class: {each}; {ratio}"
+    return f"images per class: {fewest:,} to {most:,}; {ratio}"
 
 
 def _most_common(counts: dict[str, int]) -> str:

@@ -243,10 +243,10 @@ def rows_of(part: tuple[int, int], batch_size: int) -> slice:
 
 def _require_batch(batch_size: int, examples: int, name: str) -> None:
     if batch_size < 1:
-        raise ConfigError(f"batch_size must be at least 1, got {batch_size}; use --batch-size 32, say")
+        raise ConfigError(f"batch_size must be at least 1, got {batch_size}; 32 is common")
     if batch_size > examples:
         fits = 2 ** (max(examples, 1).bit_length() - 1)
         raise ConfigError(
             f"batch of {batch_size} but only {examples} images in the {name} half; "
-            f"use --batch-size {fits} or fewer"
+            f"use a batch-size of {fits} or less"
         )

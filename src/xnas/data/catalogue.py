@@ -47,7 +47,7 @@ class Known:
     """Training images."""
     test_examples: int
     validation_examples: int = 0
-    """Images beside these that join the training images if `use_val` says so."""
+    """Further images that join the training images if `use_val` says so."""
     folds: int = 0
     """Ways to part `examples` into training and test images; 0 if it is done once and for all."""
     channels: int
@@ -59,7 +59,7 @@ class Known:
     """Where its files lie below a data folder; the first is where new ones go."""
     files: tuple[KnownFile, ...] = ()
     marks: tuple[str, ...] = ()
-    """Files or folders any of which tells that the dataset is there, if it has no list of files."""
+    """Files or folders any of which shows that the dataset is there, if it has no list of files."""
     systems_folder: str = ""
     """Where a system's package puts it."""
     sources: tuple[Source, ...] = ()
@@ -245,7 +245,7 @@ FREIBURG = Known(
         ),
     ),
     obtain="fetch the archive and --unpack it; put the folder splits of "
-    "https://github.com/PhilJd/freiburg_groceries_dataset beside images",
+    "https://github.com/PhilJd/freiburg_groceries_dataset next to images",
 )
 IMAGENET = Known(
     name="imagenet",

@@ -28,7 +28,7 @@ from xnas.errors import ConfigError, DatasetError
 from xnas.registry import Registry, known_names
 
 Loader = Callable[[DataOptions], Images]
-"""Loads a dataset; it is given what the user wishes, `data_dir` among it."""
+"""Loads a dataset; it is given the options of the user, `data_dir` among them."""
 
 DATASETS: Registry[Loader] = Registry("dataset")
 
@@ -113,7 +113,7 @@ def load_data(
             if isinstance(data, StreamedImages):
                 return data
             if stream:
-                raise ConfigError(f"{name} has no image files to stream; leave --stream out")
+                raise ConfigError(f"{name} has no image files to stream; leave stream out")
             if resize is not None:
                 data = replace(data, resize=resize)
             return data if image_size is None else resized(data, image_size, resize or "crop")

@@ -97,7 +97,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         ) from error
     except Exception as error:  # decoders raise almost anything
         why = " ".join(str(error).split()) or type(error).__name__
-        raise DatasetError(f"cannot read the image {path} ({why}); mend or remove it") from error
+        raise DatasetError(f"cannot read the image {path} ({why}); fix or remove it") from error
 
 
 def eight_bit_pixels(

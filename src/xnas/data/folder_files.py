@@ -35,7 +35,7 @@ def visible_folders(folder: Path) -> list[Path]:
     for entry in seen:
         if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - of a loop, Path.exists raises
             raise DatasetError(
-                f"{entry.path} is a link that leads nowhere or in a circle; mend or remove it"
+                f"{entry.path} is a link that leads nowhere or in a circle; fix or remove it"
             )
     return [folder / entry.name for entry in seen if entry.is_dir()]
 

@@ -56,7 +56,7 @@ class FolderIndex:
     test_of_train: bool = False
     """Whether the test images were held out of those for training."""
 
-    def told(self, tested: int) -> tuple[str, ...]:
+    def notes_with(self, tested: int) -> tuple[str, ...]:
         """The notes, if so many test images can be read."""
         return (*self.notes, held_out_note(tested)) if self.test_of_train else self.notes
 
@@ -98,7 +98,7 @@ def require_validation_part(root: Path) -> None:
     """Refuse a folder without a part that could join `train`."""
     if not _has_parts(root) or not _validation_parts(root):
         raise ConfigError(
-            f"use-val was asked of {root}, but it has no folder val beside train; leave it out"
+            f"use-val was asked of {root}, but it has no folder val next to train; leave it out"
         )
 
 
@@ -131,9 +131,7 @@ def _class_folders(folder: Path) -> list[str]:
             "the folder above, if these are the images of one class"
         )
     if len(names) == 1:
-        raise DatasetError(
-            f"{folder} has one class, {names[0]!r}; telling apart needs at least 2 folders"
-        )
+        raise DatasetError(f"{folder} has one class, {names[0]!r}; a classifier needs at least 2")
     return names
 
 

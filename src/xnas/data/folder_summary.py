@@ -71,7 +71,7 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
     counts = torch.bincount(index.train.labels, minlength=len(index.classes)).tolist()
     notes = (
-        *index.told(len(index.test)),
+        *index.notes_with(len(index.test)),
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )

@@ -64,7 +64,7 @@ def load_files(
     test, test_labels = _decoded(index.test, shape, bad)
     bad.refuse(len(index.train) + len(index.test), skip=options.skip_bad_images)
     require_enough_left(index, train_labels, bad)
-    notes = (*index.told(len(test)), shape.note(bad), bad.note())
+    notes = (*index.notes_with(len(test)), shape.note(bad), bad.note())
     return ImageData(
         name=index.name,
         images=train,
@@ -217,7 +217,7 @@ def _streamed(
     train, test = bad.without(index.train), bad.without(index.test)
     require_enough_left(index, train.labels, bad)
     how = f"streamed from their files: in memory they would take {needed / 2**30:.2g} GiB"
-    notes = (*index.told(len(test)), shape.note(bad), bad.note(), how)
+    notes = (*index.notes_with(len(test)), shape.note(bad), bad.note(), how)
     return StreamedImages(
         name=index.name,
         files=Paths(train.files),
@@ -236,7 +236,7 @@ def _streamed(
 def _try_each_class(files: LabelledFiles, shape: Shape, bad: BadImages) -> None:
     """Decode images of each class until one can be; the others go to `bad`.
 
-    So a class of files that only look like images is told at the start, not in the middle of a run.
+    So a class of files that only look like images is reported at the start, not in the middle of a run.
     """
     found: set[int] = set()
     for path, label in zip(files.files, files.labels.tolist(), strict=True):
@@ -279,5 +279,5 @@ def require_enough_left(index: FolderIndex, labels: Tensor, bad: BadImages) -> N
         name = index.classes[counts.index(min(counts))]
         raise DatasetError(
             f"class {name!r} of {index.name} has {min(counts)} training images left without the bad "
-            f"ones; it needs at least {FEWEST_LEFT}: mend some ({bad.first})"
+            f"ones; it needs at least {FEWEST_LEFT}: fix some ({bad.first})"
         )

@@ -112,7 +112,7 @@ class StreamedImages:
     skip_bad_images: bool = False
     """Whether files that cannot be read are passed over rather than an error.
 
-    `load_data` leaves out those whose headers tell it, as it does in memory. A file that fails only when
+    `load_data` leaves out those whose headers are bad, as it does in memory. A file that fails only when
     it is decoded is left out in memory, and here replaced by the next in the order: batches differ then.
     """
 
@@ -178,7 +178,7 @@ def sampled_statistics(
         read += 1
     if read == 0:
         first = images.paths[int(drawn[0])]
-        raise DatasetError(f"none of {len(drawn)} images can be read, such as {first}; mend the files")
+        raise DatasetError(f"none of {len(drawn)} images can be read, such as {first}; fix the files")
     count = read * images.size[0] * images.size[1]
     mean = tuple(total / count / 255 for total in totals.tolist())
     std = tuple(

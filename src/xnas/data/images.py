@@ -1,7 +1,7 @@
 """A dataset in memory: images as bytes, their labels, and what a network has to know of them.
 
 Images stay uint8 from the file to the device, a quarter of what floats would take; they become floats
-batch by batch, when they are standardised with the mean and deviation that stand here beside them.
+batch by batch, when they are standardised with the mean and deviation stored here with them.
 Training and test images are two tensors, so that no index into the one can reach the other.
 """
 
@@ -146,7 +146,7 @@ def _require_names(data: ImageData) -> None:
 def _require_classes(data: ImageData) -> None:
     if len(data.classes) < 2:
         found = ", ".join(map(repr, data.classes)) or "none"
-        raise DatasetError(f"{data.name} has too few classes ({found}); telling apart needs at least 2")
+        raise DatasetError(f"{data.name} has too few classes ({found}); a classifier needs at least 2")
     if len(set(data.classes)) < len(data.classes):
         twice = Counter(data.classes).most_common(1)[0][0]
         raise DatasetError(f"{data.name} has two classes called {twice!r}; give each a name of its own")
@@ -172,8 +172,8 @@ def _require_images(data: ImageData, what: str, images: Tensor, labels: Tensor) 
     if min(images.shape[2:]) < SMALLEST_SIDE:
         height, width = images.shape[2:]
         raise DatasetError(
-            f"{what} of {data.name} are {height} x {width} pixels; they need {SMALLEST_SIDE} a side: "
-            f"enlarge them with --image-size"
+            f"{what} of {data.name} are {height} x {width} pixels; they need {SMALLEST_SIDE} per side: "
+            f"enlarge them with image-size"
         )
     if len(images) == 0 or images.shape[1] == 0:
         raise DatasetError(f"{data.name} has no {what}, got shape {tuple(images.shape)}; add some")

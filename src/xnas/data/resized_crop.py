@@ -33,7 +33,7 @@ class RandomResizedCrop:
 
     def __post_init__(self) -> None:
         if min(self.size) < 1:
-            raise ConfigError(f"a crop needs at least 1 pixel a side, got {self.size}")
+            raise ConfigError(f"a crop needs at least 1 pixel per side, got {self.size}")
         for name, (least, most) in (("scale", self.scale), ("ratio", self.ratio)):
             if not 0 < least <= most:
                 raise ConfigError(

@@ -1,7 +1,7 @@
 """Archives, unpacked whole or not at all, and never outside the folder meant for them.
 
 Files and folders are all that an archive of a dataset needs: links, devices and paths that lead out are
-refused. Everything is unpacked into a scratch folder beside its place and moved there at the end.
+refused. Everything is unpacked into a scratch folder next to its place and moved there at the end.
 """
 
 from __future__ import annotations
@@ -66,25 +66,25 @@ def unpack(archive: Path, known: Known, data_folder: Path) -> Path:
 
 
 @contextmanager
-def scratch_folder(beside: Path) -> Iterator[Path]:
-    """An empty folder in `beside`, gone at the end, whatever happens.
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder in `parent`, gone at the end, whatever happens.
 
-    `beside` is made if it is not there, and goes as well if nothing came into it.
+    `parent` is made if it is not there, and goes as well if nothing came into it.
     """
-    new = not beside.exists()
+    new = not parent.exists()
     try:
-        beside.mkdir(parents=True, exist_ok=True)
-        scratch = TemporaryDirectory(prefix=".xnas-", dir=beside)
+        parent.mkdir(parents=True, exist_ok=True)
+        scratch = TemporaryDirectory(prefix=".xnas-", dir=parent)
     except OSError as error:
         raise DatasetError(
-            f"cannot write to {beside} ({error.strerror}); choose another folder with --data-dir"
+            f"cannot write to {parent} ({error.strerror}); choose another data-dir"
         ) from error
     try:
         with scratch as path:
             yield Path(path)
     finally:
-        if new and not any(beside.iterdir()):
-            beside.rmdir()
+        if new and not any(parent.iterdir()):
+            parent.rmdir()
 
 
 def move_into(contents: Path, place: Path) -> None:
@@ -119,7 +119,7 @@ def _extract(archive: Path, folder: Path) -> None:
         else:
             _extract_tar(archive, folder)
     except DAMAGE as error:
-        lines = str(error).splitlines()  # tarfile tells each of its attempts in a line of its own
+        lines = str(error).splitlines()  # tarfile reports each of its attempts on a line of its own
         why = lines[0][:200].rstrip(": ") if lines else type(error).__name__
         raise DatasetError(
             f"{archive} is truncated, damaged or no archive ({why}); nothing was unpacked: get it again"
