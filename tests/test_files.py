@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from xnas.files import remedies, sweep, whole_file
+from xnas.files import read_plain, remedies, sweep, whole_file
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -81,3 +81,12 @@ def test_a_file_system_that_cannot_flush_folders_is_no_fault(tmp_path, monkeypat
     with whole_file(tmp_path / "file") as file:
         file.write(b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_a_file_is_read_up_to_a_number_of_bytes(tmp_path):
+    (tmp_path / "file").write_bytes(b"1234")
+    assert read_plain(tmp_path / "file", 4) == b"1234"
+    with pytest.raises(OSError, match="it has more than 3 bytes"):
+        read_plain(tmp_path / "file", 3)
+    with pytest.raises(OSError, match="it is a pipe or a device, not a file"):
+        read_plain("/dev/zero", 3)

@@ -84,6 +84,15 @@ def open_plain(path: Path | str) -> BinaryIO:
     raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
 
 
+def read_plain(path: Path | str, most: int) -> bytes:
+    """The content of a file of at most `most` bytes; a larger one, a pipe or a device is an OSError."""
+    with open_plain(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
+
+
 def _new(scratch: Path) -> BinaryIO:
     """A file that was not there: a link of that name would lead elsewhere, and is removed."""
     try:

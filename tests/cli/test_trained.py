@@ -8,7 +8,7 @@ from trained import saved_run
 
 import xnas
 from xnas.cli import main
-from xnas.cli.export import told
+from xnas.cli.export import export_report
 from xnas.data import load_data
 from xnas.records import ExportedFile, ExportResult, Latency
 
@@ -121,7 +121,9 @@ def test_an_export_is_told_in_two_tables():
         for batch in (1, 32)
         for runtime in ("PyTorch", "onnxruntime")
     )
-    text = told(ExportResult(files=files, checked_on="32 images of x", latencies=times, threads=1))
+    text = export_report(
+        ExportResult(files=files, checked_on="32 images of x", latencies=times, threads=1)
+    )
     lines = [line.split() for line in text.splitlines()]
     assert lines[2] == ["o/model.onnx", "16.00", "MB", "2.0e-07"]
     assert "compared with PyTorch's on 32 images of x" in text

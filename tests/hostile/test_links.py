@@ -14,12 +14,13 @@ from xnas.cli import main
 from xnas.engine import Checkpoints
 from xnas.errors import ConfigError, DatasetError, XnasError
 from xnas.files import whole_file
+from xnas.model.evaluation_files import read_evaluation
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model import load_model
 from xnas.process.folder import filled_folder
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.evaluate import evaluate_run, read_evaluation
+from xnas.runs.evaluate import evaluate_run
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import train
 from xnas.space import Genotype, create_model

@@ -21,9 +21,9 @@ from xnas.engine.evaluate import evaluate
 from xnas.errors import FinishedError
 from xnas.model.model import load_model
 from xnas.model.model_card import read_card
+from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
-from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.train import Silence, resume_training, train
 from xnas.runs.train_config import TrainConfig, resolve
 from xnas.space import count_macs, count_parameters, create_model, find_genotype

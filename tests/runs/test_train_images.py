@@ -8,10 +8,11 @@ from training import Listening, read, same_runs, tiny
 
 import xnas
 from xnas.data import load_data, standardize
+from xnas.model.export import metadata
 from xnas.model.model_card import read_card
 from xnas.process.interrupt import Interrupted
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
-from xnas.runs.export import ExportConfig, export_run, metadata
+from xnas.runs.export import ExportConfig, export_run
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import resume_training, train
 from xnas.space import count_macs, create_model, find_genotype
@@ -113,7 +114,12 @@ def test_all_ways_of_asking_see_the_middle(runs):
 def test_an_export_takes_what_the_network_sees(runs, monkeypatch):
     root, _ = runs
     given = []
-    monkeypatch.setattr("xnas.runs.export._exported", lambda _, images: given.append(images.shape[1:]))
+
+    def note(_folder, _model, _card, images, **_):
+        given.append(images.shape[1:])
+        return {}, ()
+
+    monkeypatch.setattr("xnas.runs.export.write_exports", note)
     export_run(root / "held", ExportConfig(out=root / "exported", onnx=False, torch_export=False))
     assert given == [(3, 56, 56)]
     (root / "data").rename(root / "away")  # then it is checked on generated images

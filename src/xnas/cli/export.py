@@ -7,9 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from xnas.model.export import TOLERANCE
 from xnas.records import ExportResult
 from xnas.report.tables import aligned_table
-from xnas.runs.export import TOLERANCE, ExportConfig, export_run
+from xnas.runs.export import ExportConfig, export_run
 from xnas.words import counted
 
 DEFAULTS = ExportConfig()
@@ -25,11 +26,11 @@ def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")]
     """
     result = export_run(run, config)
     if not config.quiet:
-        print(told(result))
+        print(export_report(result))
 
 
-def told(result: ExportResult) -> str:
-    """What was written, how it was checked if it was, and how fast it answers."""
+def export_report(result: ExportResult) -> str:
+    """What was written, how it was checked if it was, and how fast it answers, for the terminal."""
     compared = any(file.difference is not None for file in result.files)
     files = [
         (
@@ -49,11 +50,12 @@ def told(result: ExportResult) -> str:
         f"answers compared with PyTorch's on {result.checked_on}; deviation is that of the logits, as a "
         f"share of the largest, and may be {TOLERANCE:g}"
     )
+    header = ("file", "size", *(["deviation"] if compared else []))
     return "\n".join(
         (
-            aligned_table(("file", "size", *(["deviation"] if compared else [])), files),
+            *([aligned_table(header, files)] if files else []),
             *([checked] if compared else []),
-            "",
+            *([""] if files else []),
             aligned_table(("CPU, ms (median)", *(f"batch {batch}" for batch in batches)), rows),
             f"{counted(result.threads, 'thread')}; images go in standardised: model.json says how",
         )

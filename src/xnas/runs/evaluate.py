@@ -1,42 +1,23 @@
-"""A whole evaluation: a trained run, or weights of the paper's authors, on images with known classes."""
+"""Evaluation of a trained run, or of weights of the paper's authors, on images that are found for it."""
 
 from __future__ import annotations
 
-import json
-import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import torch
-from torch import Tensor
-
-from xnas.data import (
-    ImageData,
-    ImageFiles,
-    Images,
-    StreamedImages,
-    load_data,
-)
-from xnas.data.cifar import MEAN as CIFAR_MEAN
-from xnas.data.cifar import STD as CIFAR_STD
+from xnas.data import ImageData, Images, StreamedImages, load_data
 from xnas.data.sizes import Size
-from xnas.data.splits import HELD_OUT
-from xnas.engine.evaluate import evaluate
-from xnas.errors import ConfigError, DatasetError
-from xnas.files import open_plain
-from xnas.model.image_inputs import ImageReader
+from xnas.errors import ConfigError
+from xnas.model.evaluation import evaluate_model, notes_on
+from xnas.model.evaluation_files import write_evaluation
 from xnas.model.model import load_model
+from xnas.model.released import RELEASED, ReleasedWeights, evaluate_released
 from xnas.process.devices import pick_device
-from xnas.process.folder import filled_folder, require_no_link, run_path, storage_errors, write_json
+from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
-from xnas.runs.plain_batches import Preparation, plain_batches
 from xnas.runs.run_data import is_its_own, load_own_data
-from xnas.space import create_model
-from xnas.space.authors_weights import load_authors_weights
 
-FORMAT, VERSION = "xnas-evaluation", 1
-MOST_NAMED = 5  # classes that differ, in a message
 SEEN = "--every-image would test on the images that the run was trained on; give other DATA"
 
 
@@ -86,27 +67,6 @@ class Evaluated:
     files: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
-    """How the paper's authors prepare test images for one kind of network."""
-
-    data: str
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    load_size: int | None
-    """Side that images get first; None leaves them as they are."""
-    centre: Size | None
-    """What is cut out of the middle after that."""
-
-
-RELEASED = {
-    "cifar": Released("cifar10", CIFAR_MEAN, CIFAR_STD, None, None),
-    "imagenet": Released(
-        "imagenet", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), load_size=256, centre=(224, 224)
-    ),
-}
-
-
 def evaluate_run(
     run: Path | str, data: str | Images | None = None, config: EvaluateConfig | None = None
 ) -> Evaluated:
@@ -147,80 +107,22 @@ def evaluate_run(
         place = data if isinstance(data, str) else None
         if config.every_image and is_its_own(run, place, images):
             raise ConfigError(SEEN)
-    pixels, labels = _part(images, every_image=config.every_image)
-    labels = _same_labels(labels, images, card.classes)
-    prepared = Preparation(
-        mean=card.mean,
-        std=card.std,
-        reader=ImageReader.of(card),
-        centre=card.centre,
+    evaluation = evaluate_model(
+        model,
+        card,
+        images,
+        every_image=config.every_image,
         batch_size=config.batch_size,
-        skip_bad_images=_skips(images, config),
+        skip_bad_images=config.skip_bad_images,
     )
-    batches = plain_batches(pixels, labels, prepared)
-    evaluation = evaluate(model, batches, card.classes)
     name = "evaluation" if data is None else f"evaluation-{_file_name(images.name)}"
     files = write_evaluation(config.out or run, evaluation, name=name, data=images.name)
     return Evaluated(
         evaluation=evaluation,
         data=images.name,
-        notes=(*notes, *_note(images, every_image=config.every_image)),
+        notes=(*notes, *notes_on(images, every_image=config.every_image)),
         files=files,
     )
-
-
-def write_evaluation(
-    folder: Path, evaluation: Evaluation, *, name: str = "evaluation", data: str = ""
-) -> tuple[Path, ...]:
-    """Write NAME.json, NAME.md and two figures, each whole or not at all; those there are replaced.
-
-    Of over 100 classes the confusions are not drawn.
-    """
-    from xnas.report.evaluation import (  # noqa: PLC0415 - they load matplotlib
-        MOST_DRAWN,
-        draw_confusion,
-        draw_reliability,
-        evaluation_page,
-    )
-    from xnas.report.figures import save_figure  # noqa: PLC0415
-
-    drawn = {}
-    if len(evaluation.classes) <= MOST_DRAWN:
-        drawn[name.replace("evaluation", "confusion")] = draw_confusion(evaluation)
-    drawn[name.replace("evaluation", "reliability")] = draw_reliability(evaluation)
-    with storage_errors(folder), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # of names that the font cannot write
-        with filled_folder(folder / "figures", overwrite=True) as scratch:
-            pictures = [p for key, figure in drawn.items() for p in save_figure(figure, scratch, key)]
-        with filled_folder(folder, overwrite=True) as scratch:
-            head = {"format": FORMAT, "version": VERSION, "data": data}
-            write_json(scratch / f"{name}.json", head | _parts(evaluation))
-            page = evaluation_page(evaluation, data=data, figures=tuple(drawn))
-            (scratch / f"{name}.md").write_text(page, encoding="utf8")
-    written = [folder / f"{name}.json", folder / f"{name}.md"]
-    return (*written, *(folder / "figures" / picture.name for picture in pictures))
-
-
-def _parts(evaluation: Evaluation) -> dict[str, object]:
-    """As `asdict`, which would copy each of the millions of confusions of thousands of classes."""
-    return {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-
-
-def read_evaluation(path: Path) -> Evaluation:
-    """The evaluation of a file that `write_evaluation` wrote."""
-    try:
-        with open_plain(path) as file:
-            saved = json.loads(file.read())
-        if (saved["format"], saved["version"]) != (FORMAT, VERSION):
-            raise ConfigError(
-                f"{path} is {saved['format']!r} of version {saved['version']}; this xnas reads "
-                f"{FORMAT!r} of version {VERSION}"
-            )
-        return Evaluation.from_json(saved)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"cannot read the evaluation {path} ({error}); evaluate again") from error
 
 
 def _evaluate_released(path: Path, data: str | Images | None, config: EvaluateConfig) -> Evaluated:
@@ -230,33 +132,25 @@ def _evaluate_released(path: Path, data: str | Images | None, config: EvaluateCo
     else:
         size = None if kind.load_size is None else (kind.load_size, kind.load_size)
         images = _load(data or kind.data, size, "crop", config)
-    channels = int(images.images.shape[-3])
-    model = create_model(
-        config.cell or "xnas",
+    weights = ReleasedWeights(
+        path=path,
+        cell=config.cell or "xnas",
         network=config.network,
-        num_classes=len(images.classes),
-        in_chans=channels,
         channels=config.channels,
         cells=config.cells,
     )
-    load_authors_weights(path, model)
-    mean, std, theirs = kind.mean, kind.std, f"the authors' mean and deviation of {kind.data}"
-    if channels != len(mean):
-        mean, std, theirs = images.mean, images.std, f"mean and deviation of {images.name} itself"
-    pixels, labels = _part(images, every_image=config.every_image)
-    prepared = Preparation(
-        mean=mean,
-        std=std,
-        centre=kind.centre,
+    evaluation, note = evaluate_released(
+        weights,
+        images,
+        device=pick_device(config.device),
+        every_image=config.every_image,
         batch_size=config.batch_size,
-        skip_bad_images=_skips(images, config),
+        skip_bad_images=config.skip_bad_images,
     )
-    batches = plain_batches(pixels, labels, prepared)
-    evaluation = evaluate(model.to(pick_device(config.device)), batches, images.classes)
     files: tuple[Path, ...] = ()
     if config.out is not None:
         files = write_evaluation(config.out, evaluation, data=images.name)
-    notes = (f"standardised with {theirs}", *_note(images, every_image=config.every_image))
+    notes = (note, *notes_on(images, every_image=config.every_image))
     return Evaluated(evaluation=evaluation, data=images.name, notes=notes, files=files)
 
 
@@ -271,53 +165,6 @@ def _load(data: str, size: Size | None, resize: str, config: EvaluateConfig) -> 
         skip_bad_images=config.skip_bad_images,
         fold=config.fold,
     )
-
-
-def _part(data: Images, *, every_image: bool) -> tuple[Tensor | ImageFiles, Tensor]:
-    """The test images, or all."""
-    if data.test_images is None or data.test_labels is None:
-        if every_image:
-            return data.images, data.labels
-        raise DatasetError(
-            f"{data.name} has no test images; add a folder test beside train, or pass --every-image if "
-            "the run has not seen its images"
-        )
-    if not every_image:
-        return data.test_images, data.test_labels
-    if not isinstance(data, ImageData) or not isinstance(data.test_images, Tensor):
-        raise ConfigError(
-            f"--every-image joins images in memory, and those of {data.name} stay in files; leave it out"
-        )
-    return torch.cat([data.images, data.test_images]), torch.cat([data.labels, data.test_labels])
-
-
-def _note(data: Images, *, every_image: bool) -> list[str]:
-    """What was done to the images; which were held out does not matter where all are taken."""
-    phrases = [p for p in data.note.split("; ") if p and not (every_image and p.endswith(HELD_OUT))]
-    return ["; ".join(phrases)] if phrases else []
-
-
-def _same_labels(labels: Tensor, data: Images, classes: tuple[str, ...]) -> Tensor:
-    """Labels by the run's order of classes, which has to have the same names."""
-    lacking = [name for name in classes if name not in data.classes]
-    extra = [name for name in data.classes if name not in classes]
-    if lacking or extra:
-        parts = [f"{data.name} lacks {_some(lacking)}"] if lacking else []
-        parts += [f"the run does not know {_some(extra)}"] if extra else []
-        raise ConfigError(
-            f"the classes of {data.name} are not those of the run: {', and '.join(parts)}; name and "
-            "choose the class folders as those of the training were"
-        )
-    return torch.tensor([classes.index(name) for name in data.classes])[labels]
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(repr, names[:MOST_NAMED])) + more
-
-
-def _skips(data: Images, config: EvaluateConfig) -> bool:
-    return config.skip_bad_images or (isinstance(data, StreamedImages) and data.skip_bad_images)
 
 
 def _file_name(name: str) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from xnas.data import DATASETS, Images, load_data
-from xnas.errors import ConfigError
-from xnas.files import open_plain
+from xnas.errors import ConfigError, DamagedFileError
+from xnas.files import read_plain
 from xnas.model.model_card import ModelCard
-from xnas.runs.run_folder import FORMAT
+from xnas.runs.run_folder import FORMAT, MOST_CONFIG_BYTES
 from xnas.runs.sources import whereabouts
+from xnas.words import short
 
 CHANGED = (
     "the training images are not those that the run was trained on: some test images may have been "
@@ -93,8 +94,9 @@ def _saved(run: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with open_plain(path) as file:
-            saved = json.loads(file.read())
+        saved = json.loads(read_plain(path, MOST_CONFIG_BYTES))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"cannot read {path}: {error}; it may be damaged: give DATA") from error
+        raise DamagedFileError(
+            f"cannot read {path}: {short(error)}; it may be damaged: give DATA"
+        ) from error
     return saved if isinstance(saved, dict) else {}
