@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 OLDEST := .venv-oldest
 
-.PHONY: search reproduce test test-slow test-gpu test-oldest soak format clean
+.PHONY: search reproduce test lint unit coverage test-slow test-gpu test-oldest soak format clean
 
 search: export OMP_NUM_THREADS = 1
 search: $(READY)
@@ -17,16 +17,34 @@ reproduce: $(READY)
 
 # Tests run in as many processes as there are cores, a file in one of them, each with one thread: small tensors
 # are slower with more, and far slower when threads of several processes wait for each other.
-test test-slow test-gpu test-oldest soak: export OMP_NUM_THREADS = 1
+test unit coverage test-slow test-gpu test-oldest soak: export OMP_NUM_THREADS = 1
 
-test: $(READY)
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+
+# Tests of the layers that need neither runs nor data, without those of the fused kernels.
+UNITS := $(filter-out $(wildcard tests/*/test_fused*.py), \
+  $(wildcard $(addsuffix /test_*.py, $(addprefix tests/, theory optim methods nn space))))
+
+test: lint unit
+	$(PYTEST) --durations=20 $(addprefix --ignore=, $(UNITS))
+
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses auto --dist loadfile --durations=20
 
+unit: $(READY)
+	$(PYTEST) $(UNITS)
+
+# The fast tests, with a floor under the coverage of src/xnas (`[tool.coverage.report]` in pyproject.toml).
+coverage: $(READY)
+	$(PYTEST) --cov --cov-report=term:skip-covered
+
+# Slow tests and those of the results; then properties with random examples, where `make test` has fixed ones.
+# A failure prints how to repeat it.
 test-slow: $(READY)
-	$(BIN)/pytest --durations=20 -m slow
+	$(BIN)/pytest --durations=20 -m 'slow or evidence'
+	$(PYTEST) -m 'hypothesis and not gpu' --hypothesis-profile=random
 
 test-gpu: $(READY)
 	$(BIN)/pytest -m gpu

@@ -11,7 +11,8 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 settings.register_profile("steady", deadline=None, derandomize=True)
-settings.load_profile("steady")
+settings.register_profile("random", deadline=None, derandomize=False, print_blob=True)
+settings.load_profile("steady")  # unless --hypothesis-profile names another
 
 
 @pytest.fixture(scope="session")
