@@ -26,7 +26,7 @@ from torch.nn.functional import cross_entropy
 
 from jobs import script
 from watch import ran_on
-from xnas.data import ImageData, Images
+from xnas.data import ImageData, Images, load_data
 from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.engine.search import draw_batches
@@ -36,7 +36,6 @@ from xnas.nn import split_parameters
 from xnas.runs.backends import is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import load_images
 from xnas.space.supernet import Supernet
 
 COMMAND = "python experiments/exactness.py --data-dir DIR"
@@ -222,7 +221,7 @@ def main(words: Sequence[str] | None = None) -> int:
             image_size=12 if arguments.tiny else None,
         )
         data = "digits" if arguments.tiny else "cifar10"
-        images = load_images(config, data)
+        images = load_data(data, config)
         for size in sizes:
             about = {
                 "job": f"exactness-{seed}-{size[0]}x{size[1]}",

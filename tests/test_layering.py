@@ -12,6 +12,7 @@ LAYERS = [
     "registry",
     "files",
     "words",
+    "options",
     "theory",
     "toys",
     "optim",
@@ -34,18 +35,18 @@ LAYERS = [
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
-ABOVE["registry"] = {"errors"}
+ABOVE["registry"] = ABOVE["options"] = {"errors"}
 ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}
 ABOVE["engine"] -= {"data", "benchmarks"}
-ABOVE["data"] = {"errors", "records", "registry", "files", "words"}
+ABOVE["data"] = {"errors", "records", "registry", "files", "words", "options"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}
 ABOVE["kernels"] = {"errors"}
 ABOVE["timm"] = {"errors", "registry", "space", "data"}
 
-STDLIB_ONLY = {"errors", "records", "registry", "files", "words"}
+STDLIB_ONLY = {"errors", "records", "registry", "files", "words", "options"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
 
 

@@ -5,8 +5,8 @@ import torch
 
 from xnas import ConfigError
 from xnas.bench.train import CASES, ON_CPU, WITHOUT_KERNELS, BenchTrainConfig, measure_case
+from xnas.options import at_least, require_within
 from xnas.report.tables import train_cost_table
-from xnas.runs.checks import require_least
 
 SMALL = BenchTrainConfig(cells=3, channels=2, batch_size=4, image_size=8, steps=5, device="cpu")
 
@@ -40,4 +40,4 @@ def test_too_few_steps_are_refused():
     with pytest.raises(ConfigError, match="steps must be at least 5, got 4"):
         BenchTrainConfig(steps=4)
     with pytest.raises(ConfigError, match="batch-size must be at least 2, got 1"):
-        require_least("batch_size", 1, 2)
+        require_within("batch_size", 1, at_least(2))

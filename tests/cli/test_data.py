@@ -190,7 +190,7 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
         (("imagenet", "--download"), "torchvision offers no download of ImageNet"),
         (("cifar10", "--unpack", "nowhere.tar.gz"), "no archive nowhere.tar.gz to unpack"),
         ((".",), "has no class folders"),
-        ((".", "--image-size", "3"), "image_size must be at least 8, got 3"),
+        ((".", "--image-size", "3"), "image-size must be at least 8, got 3"),
         ((".", "--resize", "bend"), "--resize"),
         (("digits", "--image-size", "32"), "are for a folder of images, got the dataset digits; leave"),
         (("--resize", "pad"), "--skip-bad-images are for a folder of images, got no folder"),

@@ -128,7 +128,7 @@ def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_pat
     assert set(err[err.index("go on") :].split()) == set(words.split())
     status, told, err = run(capsys, *again, "--epochs", "9")
     assert (status, told) == (2, "")
-    assert "a run goes on with the epochs that it has; leave it out: only backend, checkpoint-mi" in err
+    assert "a resumed run keeps its epochs; leave it out: only backend, checkpoint-mi" in err
     status, told, err = run(capsys, *again)
     assert (status, err) == (0, "")
     assert "going on after step 5" in told

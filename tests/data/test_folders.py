@@ -130,7 +130,7 @@ def test_large_images_become_64_and_the_note_says_from_what(tmp_path):
 def test_a_given_size_wins_and_enlarges_even_tiny_images(tmp_path):
     flowers(tmp_path, size=(5, 9))
     assert load_data(tmp_path, image_size=24).size == (24, 24)
-    with pytest.raises(ConfigError, match="image_size must be at least 8, got 4"):
+    with pytest.raises(ConfigError, match="image-size must be at least 8, got 4"):
         load_data(tmp_path, image_size=4)
 
 
@@ -336,7 +336,7 @@ def test_the_rule_for_resizing_can_be_set_and_is_told(tmp_path):
     assert padded.images[0, 0, :, 32].tolist() == [0] * 16 + [200] * 32 + [0] * 16
     assert "(cover, then crop the centre)" in cropped.note
     assert "(fit inside, then pad with black)" in padded.note
-    with pytest.raises(ConfigError, match="no rule for resizing called 'bend'"):
+    with pytest.raises(ConfigError, match="resize must be crop, pad, stretch or None, got 'bend'"):
         load_data(tmp_path, resize="bend")
 
 

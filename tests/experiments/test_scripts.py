@@ -3,7 +3,6 @@
 import json
 import shlex
 from argparse import Namespace
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -53,15 +52,14 @@ def lasting(record):
 @pytest.mark.parametrize("job", [*quick_accuracy.JOBS, *compare_cells.JOBS], ids=lambda job: job.name)
 def test_the_command_of_a_training_gives_its_settings(job):
     (cell, data, *_), named = said(job.command)
-    assert TrainConfig(**asdict(named["options"]), cell=cell) == job.config()
+    assert TrainConfig(**named, cell=cell) == job.config()
     assert data == job.data
 
 
 @pytest.mark.parametrize("job", SEARCHES, ids=lambda job: job.name)
 def test_the_command_of_a_search_gives_its_settings(job):
     (data, *_), named = said(job.command)
-    assert named["config"] == job.config()
-    assert isinstance(named["config"], SearchConfig)
+    assert SearchConfig(**named) == job.config()
     assert data == job.data
 
 

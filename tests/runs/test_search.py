@@ -21,9 +21,9 @@ from xnas.errors import DatasetError, DeviceError, GenotypeError, VersionError
 from xnas.methods import METHODS
 from xnas.methods import xnas as xnas_method
 from xnas.nn.operations import OPERATIONS
+from xnas.options import saved_options
 from xnas.process.devices import pick_device
 from xnas.process.interrupt import Interrupted
-from xnas.runs.checks import settings_again
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
@@ -406,12 +406,12 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epochs": 9}, "goes on with the epochs that it has; leave it out: only backend, check"),
+        ({"epochs": 9}, "a resumed run keeps its epochs; leave it out: only backend, check"),
         (
             {"batch_size": 9},
-            "the batch-size that it has.*backend, checkpoint-minutes, data-dir, dev",
+            "keeps its batch-size.*backend, checkpoint-minutes, data-dir, dev",
         ),
-        ({"truth": "x.csv"}, "goes on with the truth that it has"),
+        ({"truth": "x.csv"}, "a resumed run keeps its truth"),
         ({"warp": 1}, "a run has no setting warp; leave it out: only backend"),
         ({"backend": "warp"}, "backend must be auto, reference, fused, got 'warp'"),
     ],
@@ -641,10 +641,12 @@ def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
 
 
 def test_settings_of_another_version_are_named():
-    with pytest.raises(ConfigError, match=r"settings in config.json are of another version"):
-        settings_again(SearchConfig, {"warp": 9}, {})
+    with pytest.raises(
+        ConfigError, match=r"config.json has the setting 'warp', which this version of xnas does not"
+    ):
+        saved_options(SearchConfig, {"warp": 9}, {})
     with pytest.raises(ConfigError, match=r"in config.json cannot be used: epochs must .* 'five'; rest"):
-        settings_again(SearchConfig, {"epochs": "five"}, {})
+        saved_options(SearchConfig, {"epochs": "five"}, {})
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):

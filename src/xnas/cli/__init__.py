@@ -20,7 +20,6 @@ from xnas.cli.bench import bench
 from xnas.cli.data import data
 from xnas.cli.evaluate import evaluate
 from xnas.cli.export import export
-from xnas.cli.given import command
 from xnas.cli.predict import predict
 from xnas.cli.reproduce import reproduce
 from xnas.cli.search import search
@@ -28,10 +27,10 @@ from xnas.cli.show import show
 from xnas.cli.train import train
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, XnasError
+from xnas.options import kinds_in_words
 from xnas.process.failures import failure
 from xnas.process.interrupt import unwound_by_signals
 from xnas.process.output import OutputClosedError, guarded_streams
-from xnas.runs.checks import told_kinds
 from xnas.words import printable
 
 
@@ -79,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if "" in given:  # as a path it would mean the folder at hand
             raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
         words = [_at_home(word) for word in given if word != "--debug"]
-        with unwound_by_signals(), command(words):
+        with unwound_by_signals():
             app(
                 words,
                 exit_on_error=False,
@@ -118,7 +117,7 @@ def _told(error: CycloptsError | XnasError) -> str:
         extra = ", ".join(map(repr, error.unused_tokens or ()))
         return f"nothing takes the argument {extra}; leave it out, or {look}"
     if isinstance(error, CoercionError) and error.token and get_origin(error.target_type) is not Literal:
-        wanted = told_kinds(error.target_type).removesuffix(" or None")
+        wanted = kinds_in_words(error.target_type).removesuffix(" or None")
         return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
     told = re.sub(r"(?<!\.)\.$", "", str(error))  # a full stop, but not the dots after a list
     return f"{told} Or {look}" if told.endswith("?") else f"{told}; {look}"

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from cyclopts import Parameter
-
+from xnas.cli.flags import takes
 from xnas.report.evaluation import MOST_DRAWN, class_table, summary
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 
-DEFAULTS = EvaluateConfig()
 
-
-def evaluate(
-    run: Path,
-    data: str | None = None,
-    /,
-    *,
-    config: Annotated[EvaluateConfig, Parameter(name="*")] = DEFAULTS,
-) -> None:
+@takes(EvaluateConfig)
+def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # noqa: ANN401 - options
     """Test a trained run: error, accuracy of each class, confusions, calibration.
 
     Parameters
@@ -30,6 +22,7 @@ def evaluate(
     data
         A dataset or a folder of class folders with the run's classes; by default the run's own data.
     """
+    config = EvaluateConfig(**typed)
     done = evaluate_run(run, data, config)
     if config.quiet:
         return

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from cyclopts import Parameter
-
+from xnas.cli.flags import takes
 from xnas.model.export import TOLERANCE
 from xnas.records import ExportResult
 from xnas.report.tables import aligned_table
 from xnas.runs.export import ExportConfig, export_run
 from xnas.words import counted
 
-DEFAULTS = ExportConfig()
 
-
-def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")] = DEFAULTS) -> None:
+@takes(ExportConfig)
+def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
     """Write a trained run as ONNX and with torch.export, checked against PyTorch's answers.
 
     Parameters
@@ -24,6 +22,7 @@ def export(run: Path, /, *, config: Annotated[ExportConfig, Parameter(name="*")]
     run
         The run folder of a training, or RUN/best, its best weights by the images held back.
     """
+    config = ExportConfig(**typed)
     result = export_run(run, config)
     if not config.quiet:
         print(export_report(result))

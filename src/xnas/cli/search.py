@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
-
-from cyclopts import Parameter
+from typing import Annotated, Any
 
 from xnas.cli.display import SearchDisplay
-from xnas.cli.given import given_anew
+from xnas.cli.flags import changes, resume_flag, takes
 from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
@@ -21,15 +19,16 @@ from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED
 from xnas.space import Genotype
 
-DEFAULTS = SearchConfig()
+RESUME = resume_flag(SearchConfig, "search")
 
 
+@takes(SearchConfig)
 def search(
     data: str | None = None,
     /,
     *,
-    resume: Path | None = None,
-    config: Annotated[SearchConfig, Parameter(name="*")] = DEFAULTS,
+    resume: Annotated[Path | None, RESUME] = None,
+    **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Search a cell for images: Algorithm 1 on a supernet.
 
@@ -37,24 +36,21 @@ def search(
     ----------
     data
         A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
-    resume
-        Go on with the search in this run folder. Its own settings hold; --backend, --device,
-        --data-dir and --checkpoint-minutes may be given anew, for this call.
     """
-    quiet = config.quiet or not speaks()
+    quiet = typed.get("quiet", False) or not speaks()
     with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
             if data is not None:
                 raise ConfigError(f"--resume goes on with the images of the run; leave {data} out")
             try:
-                result = job.resume_search(resume, display=display, **given_anew(config))
+                result = job.resume_search(resume, display=display, **changes(typed))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume), RunFolder.open(resume).data)}")
                 return
             given = RunFolder.open(resume).data
         else:
             given = data or EMBEDDED
-            result = job.search(config, given, display=display)
+            result = job.search(SearchConfig(**typed), given, display=display)
     finish()
     if not quiet:
         print(farewell(result, given))

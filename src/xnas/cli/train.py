@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
-
-from cyclopts import Parameter
+from typing import Annotated, Any
 
 from xnas.cli.display import TrainingDisplay
-from xnas.cli.given import given_anew
+from xnas.cli.flags import changes, resume_flag, takes
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
@@ -18,16 +15,17 @@ from xnas.runs import train as job
 from xnas.runs.train import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
 
-DEFAULTS = TrainOptions()
+RESUME = resume_flag(TrainOptions, "training")
 
 
+@takes(TrainOptions)
 def train(
     cell: str | None = None,
     data: str | None = None,
     /,
     *,
-    resume: Path | None = None,
-    options: Annotated[TrainOptions, Parameter(name="*")] = DEFAULTS,
+    resume: Annotated[Path | None, RESUME] = None,
+    **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Train the network of a cell from scratch, and test it once, at the end.
 
@@ -39,11 +37,8 @@ def train(
     data
         A dataset (`xnas data` lists them) or a folder of class folders. By default the images of the run
         whose folder is given as a cell, for other cells the embedded digits.
-    resume
-        Go on with the training in this run folder. Its own settings hold; --backend, --compile,
-        --device, --data-dir and --checkpoint-minutes may be given anew, for this call.
     """
-    quiet = options.quiet or not speaks()
+    quiet = typed.get("quiet", False) or not speaks()
     with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
             if cell is not None:
@@ -51,14 +46,14 @@ def train(
                     f"--resume goes on with the cell and the images of the run; leave {cell} out"
                 )
             try:
-                result = job.resume_training(resume, display=display, **given_anew(options))
+                result = job.resume_training(resume, display=display, **changes(typed))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume))}")
                 return
         elif cell is None:
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
-            result = job.train(TrainConfig(**asdict(options), cell=cell), data, display=display)
+            result = job.train(TrainConfig(**typed, cell=cell), data, display=display)
     finish()
     if not quiet:
         print(farewell(result))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,7 +22,7 @@ from xnas.data.image_files import Images, StreamedImages
 from xnas.data.images import ImageData
 from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
 from xnas.data.options import DataOptions
-from xnas.data.sizes import Resize, resized
+from xnas.data.sizes import resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
 from xnas.errors import ConfigError, DatasetError
@@ -67,41 +68,25 @@ DATASETS.add("imagenet", load_imagenet)
 
 def load_data(
     name_or_path: str | Path,
-    *,
-    data_dir: Path | None = None,
-    image_size: int | None = None,
-    resize: Resize | None = None,
-    use_val: bool | None = None,
-    skip_bad_images: bool = False,
-    stream: bool | None = None,
-    fold: int | None = None,
+    options: DataOptions | None = None,
+    **settings: Any,  # noqa: ANN401 - of DataOptions
 ) -> Images:
     """The dataset of this name, or the images of this folder.
 
-    `data_dir` is where the files of a named dataset are looked for first. `image_size` makes images
-    square with this side; without it named datasets stay as they are and folders follow
-    `fitting_size`. `resize` is the rule for images of another shape: crop, pad or stretch. A folder's
-    `val` part joins `train` unless `use_val=False`. Files that cannot be read are an error, or left out
-    with `skip_bad_images`. Images that would fill memory stay in their files; `stream` says it
-    otherwise. Streamed, files that fail only when they are decoded are replaced by others, where in
-    memory they are left out. `fold` chooses among those of a dataset that has them.
+    `settings` are options of `DataOptions` by name, such as `image_size=32`; they go before `options`.
+    Without an image size, named datasets stay as they are and folders follow `fitting_size`. Streamed,
+    files that fail only when they are decoded are replaced by others, where in memory they are left out.
     """
-    options = DataOptions(
-        data_dir=data_dir,
-        image_size=image_size,
-        resize=resize,
-        use_val=use_val,
-        skip_bad_images=skip_bad_images,
-        stream=stream,
-        fold=fold,
-    )
+    options = replace(options or DataOptions(), **settings)
     name = str(name_or_path)
     if not name:
         raise DatasetError(f"no data were named; {_what_works()}")
-    if fold is not None and not (name in CATALOGUE and CATALOGUE[name].folds):
+    if options.fold is not None and not (name in CATALOGUE and CATALOGUE[name].folds):
         having = " and ".join(known.name for known in CATALOGUE.values() if known.folds)
-        raise ConfigError(f"fold {fold} was asked of {name}, but only {having} has folds; leave it out")
-    if use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
+        raise ConfigError(
+            f"fold {options.fold} was asked of {name}, but only {having} has folds; leave it out"
+        )
+    if options.use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
         having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
         raise ConfigError(
             f"use-val was asked of {name}, but of the named datasets only {having} has images for "
@@ -112,11 +97,12 @@ def load_data(
             data = DATASETS[name](options)
             if isinstance(data, StreamedImages):
                 return data
-            if stream:
+            if options.stream:
                 raise ConfigError(f"{name} has no image files to stream; leave stream out")
-            if resize is not None:
-                data = replace(data, resize=resize)
-            return data if image_size is None else resized(data, image_size, resize or "crop")
+            if options.resize is not None:
+                data = replace(data, resize=options.resize)
+            size = options.image_size
+            return data if size is None else resized(data, size, options.resize or "crop")
         return load_folder(find_folder(name), options)
     except OSError as error:
         raise DatasetError(

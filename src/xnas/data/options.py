@@ -1,38 +1,53 @@
-"""What a user may say about how a dataset is read."""
+"""Options of how a dataset is found and read, shared by every command that reads images."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from xnas.data.sizes import Resize, require_image_size, require_resize
+from xnas.data.images import SMALLEST_SIDE
+from xnas.data.sizes import Resize
 from xnas.errors import ConfigError
+from xnas.options import Bound, Options, at_least, at_most, option
+
+LARGEST_SIDE = 4096  # anything larger is a mistake, or would fill the memory
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataOptions:
-    """Wishes that a loader follows as far as they concern its dataset; None leaves it the choice."""
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(Options):
+    """Where images come from.
 
-    data_dir: Path | None = None
-    """Where the files of a named dataset are looked for first."""
-    image_size: int | None = None
-    """Make images square, with this side."""
-    resize: Resize | None = None
-    """How images of another shape get their size; by default crop, and pad for freiburg."""
+    A command that tests a trained run takes these alone, as its model says how images are prepared.
+    """
+
+    GROUP: ClassVar[str] = "Data"
+
+    data_dir: Path | None = option(None, on_resume="change")
+    """Folder that holds named datasets. Default: $XNAS_DATA, then ./data."""
     use_val: bool | None = None
-    """Let a `val` part join `train`; by default so for folders, and not for cinic10."""
+    """Add the images of a val folder to those of train. Default: yes for folders, no for cinic10."""
+    fold: int | None = option(None, Bound("lie in 0..4", lambda fold: 0 <= fold <= 4))
+    """Fold of the freiburg dataset, 0 to 4. Default: 0."""
     skip_bad_images: bool = False
-    """Leave out image files that cannot be read, instead of refusing the dataset."""
-    stream: bool | None = None
-    """Leave images in their files, or hold them in memory; by default by their size."""
-    fold: int | None = None
-    """Which fold of freiburg, from 0 to 4."""
+    """Skip image files that cannot be read instead of stopping."""
 
     def __post_init__(self) -> None:
-        require_image_size(self.image_size)
+        super().__post_init__()
         if self.data_dir is not None and self.data_dir.expanduser().is_file():
             raise ConfigError(f"data-dir must be a folder, got the file {self.data_dir}")
-        if self.resize is not None:
-            require_resize(self.resize)
-        if self.fold is not None and not 0 <= self.fold <= 4:
-            raise ConfigError(f"fold must lie in 0..4, got {self.fold}; freiburg has five folds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(SourceOptions):
+    """How a dataset is found and read; None leaves the choice to its loader."""
+
+    image_size: int | None = option(None, at_least(SMALLEST_SIDE), at_most(LARGEST_SIDE))
+    """Height and width that images are resized to. Default: chosen from their own size (up to 32: kept;
+    larger: 32 or 64), or the recipe's."""
+    resize: Resize | None = None
+    """How images of another shape are resized: crop the centre, pad with black, or stretch. Default:
+    crop; pad for freiburg."""
+    stream: bool | None = None
+    """Read image files while the run needs them instead of keeping all images in memory. Default: yes if
+    they would not fit."""

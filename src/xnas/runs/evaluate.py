@@ -4,57 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
-from xnas.data import ImageData, Images, StreamedImages, load_data
+from xnas.data import DataOptions, ImageData, Images, StreamedImages, load_data
+from xnas.data.options import SourceOptions
 from xnas.data.sizes import Size
 from xnas.errors import ConfigError
 from xnas.model.evaluation import evaluate_model, notes_on
 from xnas.model.evaluation_files import write_evaluation
 from xnas.model.model import load_model
 from xnas.model.released import RELEASED, ReleasedWeights, evaluate_released
+from xnas.options import at_least, option, widened
 from xnas.process.devices import pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
+from xnas.runs.options import DeviceOptions, OutputOptions
 from xnas.runs.run_data import is_its_own, load_own_data
 
 SEEN = "--every-image would test on the images that the run was trained on; give other DATA"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluateConfig:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateConfig(SourceOptions, DeviceOptions, OutputOptions):
     """One evaluation. What is left open follows from the run."""
 
-    out: Path | None = None
-    """Folder for evaluation.json and figures, new or empty. By default the run folder itself."""
-    device: str = "auto"
-    """auto (a GPU if there is one), cpu, cuda or cuda:NUMBER."""
-    batch_size: int = 250
-    """Images answered at a time; it changes nothing but memory and speed."""
-    data_dir: Path | None = None
-    """Where datasets are looked for; also XNAS_DATA."""
-    use_val: bool | None = None
-    """Let the images of a val part join those of train. By default for folders, not for cinic10."""
-    fold: int | None = None
-    """Fold of freiburg, 0 to 4. By default that of the run, or 0."""
-    skip_bad_images: bool = False
-    """Leave out image files that cannot be read, instead of stopping."""
-    every_image: bool = False
-    """Take training images of DATA too, for data that the run has not seen."""
+    GROUP: ClassVar[str] = "Released weights"
+
+    out: Path | None = option(None, group="Output")
+    """Folder for evaluation.json and figures, new or empty. Default: the run folder itself."""
+    batch_size: int = option(250, at_least(1), group="Hardware")
+    """Images per batch; it changes nothing but memory and speed."""
+    every_image: bool = option(False, group="Data")
+    """Test on the training images of DATA as well, for data that the run has not seen."""
     cell: str | None = None
     """For a file of weights that the paper's authors released: its cell, such as xnas."""
     network: Literal["cifar", "imagenet"] = "cifar"
     """For a file of weights: the kind of network."""
     channels: int | None = None
-    """For a file of weights: channels of the first cell. By default those of the small network."""
+    """For a file of weights: channels of the first cell. Default: those of the small network."""
     cells: int | None = None
-    """For a file of weights: number of cells. By default that of the paper."""
-    quiet: bool = False
-    """Print nothing but warnings and errors."""
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ConfigError(f"batch_size must be at least 1, got {self.batch_size}; 250 is common")
+    """For a file of weights: number of cells. Default: the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,12 +147,9 @@ def _load(data: str, size: Size | None, resize: str, config: EvaluateConfig) -> 
     square = size is not None and size[0] == size[1]
     return load_data(
         data,
-        data_dir=config.data_dir,
+        widened(DataOptions, SourceOptions, config),
         image_size=size[0] if size is not None and square else None,
-        resize=resize,  # type: ignore[arg-type]  # checked where the card was read
-        use_val=config.use_val,
-        skip_bad_images=config.skip_bad_images,
-        fold=config.fold,
+        resize=resize,
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from xnas.data import DATASETS, Images, load_data
+from xnas.data import DATASETS, DataOptions, Images, load_data
+from xnas.data.options import SourceOptions
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import read_plain
 from xnas.model.model_card import ModelCard
+from xnas.options import inherited, widened
 from xnas.runs.run_folder import FORMAT, MOST_CONFIG_BYTES
 from xnas.runs.sources import whereabouts
 from xnas.words import short
@@ -20,27 +23,7 @@ CHANGED = (
 )
 
 
-class Wishes(Protocol):
-    """What a user may say about how the data are read; the run's own settings fill in the rest."""
-
-    @property
-    def data_dir(self) -> Path | None:
-        """Where datasets are looked for."""
-
-    @property
-    def use_val(self) -> bool | None:
-        """Whether a val part joins train."""
-
-    @property
-    def fold(self) -> int | None:
-        """Fold of freiburg."""
-
-    @property
-    def skip_bad_images(self) -> bool:
-        """Whether bad files are left out."""
-
-
-def load_own_data(run: Path, card: ModelCard, wishes: Wishes) -> tuple[Images, tuple[str, ...]]:
+def load_own_data(run: Path, card: ModelCard, options: SourceOptions) -> tuple[Images, tuple[str, ...]]:
     """The data of the run, and a note if its training images have changed since."""
     saved = _saved(run)
     settings = saved.get("config")
@@ -51,18 +34,11 @@ def load_own_data(run: Path, card: ModelCard, wishes: Wishes) -> tuple[Images, t
             f"{run} does not say where its images are ({card.trained_on}); give DATA, a dataset's name "
             "or a folder of class folders"
         )
+    own = inherited(widened(DataOptions, SourceOptions, options), DataOptions, settings)
     height, width = card.size
-    folder = wishes.data_dir or settings.get("data_dir")
-    images = load_data(
-        whereabouts,
-        data_dir=Path(folder) if folder else None,
-        image_size=settings.get("image_size") or (height if height == width else None),
-        resize=settings.get("resize"),
-        use_val=settings.get("use_val") if wishes.use_val is None else wishes.use_val,
-        stream=settings.get("stream"),  # fingerprints of images in files and in memory differ
-        skip_bad_images=wishes.skip_bad_images or bool(settings.get("skip_bad_images")),
-        fold=settings.get("fold") if wishes.fold is None else wishes.fold,
-    )
+    if own.image_size is None and height == width:
+        own = replace(own, image_size=height)
+    images = load_data(whereabouts, own)  # streamed or not as before: their fingerprints differ
     fingerprint = saved.get("data_fingerprint")
     changed = isinstance(fingerprint, str) and fingerprint != images.fingerprint()
     return images, (CHANGED,) if changed else ()

@@ -22,11 +22,13 @@ import torch
 from xnas.engine.checkpoint import Checkpoints
 from xnas.errors import ConfigError, VersionError
 from xnas.files import is_plain, is_scratch, open_plain, sweep, whole_file
+from xnas.options import Options, fixed_settings
 from xnas.process.folder import require_no_link, storage_errors
 from xnas.process.versions import made_with
-from xnas.runs.checks import CHANGEABLE
 from xnas.runs.command_line import flags
 from xnas.runs.metrics_file import MetricsFile
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.train_config import TrainConfig
 from xnas.words import counted
 
 FORMAT, VERSION = "xnas-run", 1
@@ -39,8 +41,7 @@ READ = ("config.json", "metrics.jsonl", "genotype.json", "model.json", "model.sa
 REMEDY = "restore it from a copy, or begin a run in another folder"
 KINDS = {"search": "search", "train": "training"}  # by the command that makes them
 MOVED = "copy the run folder elsewhere and resume it there"
-FREE = {*CHANGEABLE, "out", "quiet", "truth", "cell"}
-"""Settings that a run may go on without: they do not say which rounds it plays."""
+CONFIGS: dict[str, type[Options]] = {"search": SearchConfig, "train": TrainConfig}
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
 """What a run writes when it has played all, but for the last file, which says so."""
 NAMES = {"config.json", "recipe.json", "genotype.json", "metrics.jsonl", "model.json", *ENDS}
@@ -294,7 +295,7 @@ def as_json(value: object) -> str:
 
 def _settings(saved: dict[str, Any]) -> dict[str, Any]:
     """Of the content of config.json, what says which rounds are played."""
-    kept = {name: value for name, value in saved["config"].items() if name not in FREE}
+    kept = fixed_settings(CONFIGS[saved["kind"]], saved["config"])
     return kept | {"images": saved["data_fingerprint"], "processes": saved.get("processes", 1)}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from xnas.benchmarks import TabularBenchmark
-from xnas.data import Images, StreamedImages
+from xnas.data import Images, StreamedImages, load_data
 from xnas.engine import (
     Search,
     captured_round,
@@ -32,6 +32,7 @@ from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.restore import require_settings
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.methods import ledgers
+from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.failures import explain_failures
 from xnas.process.interrupt import Interrupted, stop_at_round
@@ -40,7 +41,6 @@ from xnas.process.output import explain_lost_output
 from xnas.records import Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, estimate, forecast, introduction
-from xnas.runs.checks import settings_again
 from xnas.runs.displays import Listener, SearchDisplay, Silence
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare import Prepared, prepare
@@ -51,7 +51,6 @@ from xnas.runs.sources import (
     EMBEDDED,
     given_data,
     images_again,
-    load_images,
     require_config,
     whereabouts,
 )
@@ -72,7 +71,7 @@ def search(
     data = given_data(data)
     ranks = join_ranks()
     truth = load_truth(config.truth)
-    images = load_images(config, data) if isinstance(data, str) else data
+    images = load_data(data, config) if isinstance(data, str) else data
     prepared = prepare(config, images, ranks)
     given = whereabouts(data) if isinstance(data, str) else None
     folder = new_folder(ranks, lambda: config.out or RunFolder.next_free("search", images.name), given)
@@ -100,7 +99,7 @@ def resume_search(
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("search")
-        config = settings_again(SearchConfig, saved, changes)
+        config = saved_options(SearchConfig, saved, changes)
         folder.changes = changes
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "search")

@@ -5,131 +5,84 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
-from xnas.data import Resize
+from xnas.data import DataOptions
 from xnas.errors import ConfigError
 from xnas.methods import METHODS
-from xnas.runs.checks import require_kinds, require_least
+from xnas.options import POSITIVE, Bound, at_least, at_most, option, require_within
+from xnas.runs.options import ComputeOptions, RunOptions
 from xnas.space import SPACES
 
 LEAST_ROUNDS = 1000
 ROUNDS_PER_EPOCH = 20
 FEW_IMAGES = 1000
 LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
+RELAXATION = Bound("lie in (0, 1]", lambda value: 0 < value <= 1)
+BELOW_LARGEST = Bound(f"be positive and below {LARGEST:g}", lambda value: 0 < value < LARGEST)
+EXPERTS_LR = Bound(f"be paper, matched, or positive and below {LARGEST:g}", BELOW_LARGEST.holds)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchConfig:
-    """One architecture search. What is left open follows from the data, the device and the method."""
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(DataOptions, ComputeOptions, RunOptions):
+    """Options of one architecture search. Those left open follow from data, device and method."""
 
-    out: Path | None = None
-    """Run folder; it must be new or empty. By default runs/search-DATA-NUMBER."""
-    seed: int = 0
-    """One seed for everything; it makes named streams for split, weights, order, augmentation."""
-    device: str = "auto"
-    """auto (a GPU if there is one), cpu, cuda or cuda:NUMBER."""
-    epochs: int | None = None
-    """Passes over the validation half; sets the horizon. By default 50, or more for 1000 rounds."""
-    batch_size: int | None = None
-    """By default what gives 20 rounds an epoch, from 8 to 96."""
-    image_size: int | None = None
-    """Height and width of the images in the search. By default by their size: as they are up to 32,
-    else 32 or 64."""
-    cells: int | None = None
-    """Cells of the supernet, or of each stage on nasbench201. By default 8 on a GPU, 5 on a CPU; on
-    nasbench201 5 and 2."""
-    channels: int | None = None
-    """Channels of the first cell. By default 16 on a GPU, 8 on a CPU."""
-    data_dir: Path | None = None
-    """Where datasets are looked for; also XNAS_DATA."""
-    resize: Resize | None = None
-    """How images of another shape get their size: cover and crop the centre, fit inside and pad with
-    black, or stretch. By default crop; pad for freiburg."""
-    use_val: bool | None = None
-    """Let the images of a val part join those of train. By default for folders, not for cinic10."""
-    fold: int | None = None
-    """Fold of freiburg, 0 to 4. By default 0."""
-    skip_bad_images: bool = False
-    """Leave out image files that cannot be read, instead of stopping."""
-    stream: bool | None = None
-    """Leave the images of a folder in their files, or hold them in memory. By default by their size."""
-    balance: bool = False
-    """Draw every class equally often, however many images it has."""
-    method: str = "xnas"
-    """How mixtures learn: xnas or darts (first order, by its own protocol)."""
+    GROUP: ClassVar[str] = "Search"
+
+    method: str = option("xnas", group="Method")
+    """How operations are weighted and chosen: xnas, or darts (first order)."""
     space: str = "darts"
-    """What may be found: darts, nasbench201, or a space that your code has registered."""
-    truth: Path | None = None
-    """CSV of NAS-Bench-201: log the true accuracy of the cell in every epoch, for the record alone."""
-    faithful: bool = False
-    """The paper's protocol as printed: its learning rates, AutoAugment on the training half, relaxation
-    1, no guard against collapse."""
-    backend: Literal["auto", "reference", "fused"] = "auto"
-    """reference: plain PyTorch modules; fused: experts computed together and, on a GPU, a round captured
-    as one CUDA graph; auto: fused on a GPU where it can be, reference elsewhere."""
-    precision: Literal["fp32", "bf16"] | None = None
-    """bf16 computes in bfloat16 where that is safe. By default bf16 for fused on a GPU, else fp32."""
-    experts_lr: Literal["paper", "matched"] | float | None = None
-    """Learning rate of the mixtures: the paper's, one matched to the rounds played, or a number. By
-    default matched; paper with --faithful."""
-    relaxation: float | None = None
-    """Wipeout relaxation ζ in (0, 1]; less is earlier. By default 1, the paper's safe wipeout."""
-    wipeout: bool = True
-    """Wipe out and delete experts that can no longer win."""
-    reward_bound: float = 1.0
-    """Clip on rewards, L."""
-    accounting: Literal["update", "sample"] = "update"
-    """A round an update, or a round a sample and cell (the paper's count of feedbacks)."""
-    weights_lr: float = 0.025
-    """Learning rate of the weights at the start; it falls to 0.001 along a cosine, and stays if less."""
-    skip_dropout: str | None = None
-    """Chance of dropping an identity in the weight step, as 0.5 or fading as 0.6:0. By default 0.5 for
-    xnas; 0 for darts and with --faithful."""
-    include_none: bool | None = None
-    """Put the operation none into the space. By default for the method darts, and on nasbench201 with
+    """Search space: darts, nasbench201, or one that your code has registered."""
+    epochs: int | None = option(None, at_least(1))
+    """Passes over the validation half of the images. Default: 50, or more to reach 1000 rounds."""
+    batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
+    """Images per batch. Default: chosen for about 20 rounds per epoch, between 8 and 96."""
+    cells: int | None = option(None, at_most(1000))
+    """Cells of the supernet, on nasbench201 per stage. Default: 8 on a GPU, 5 on a CPU (nasbench201: 5
+    and 2)."""
+    channels: int | None = option(None, at_least(2), at_most(1 << 16))
+    """Channels of the first cell. Default: 16 on a GPU, 8 on a CPU."""
+    weights_lr: float = option(0.025, POSITIVE)
+    """Initial learning rate of the network weights. Decays to 0.001 by a cosine; constant if it starts
+    lower."""
+    faithful: bool = option(False, group="Method")
+    """Use the paper's protocol as printed: its learning rates, AutoAugment on the training half,
+    relaxation 1, no guard against collapse."""
+    experts_lr: Literal["paper", "matched"] | float | None = option(None, EXPERTS_LR, group="Method")
+    """Learning rate of the operation weights: matched (optimal for the number of rounds), paper (the
+    paper's count of rounds) or a number. Default: matched; paper with --faithful."""
+    relaxation: float | None = option(None, RELAXATION, group="Method")
+    """Wipeout relaxation in (0, 1]; smaller values remove operations earlier. Default: 1, the paper's
+    safe wipeout."""
+    wipeout: bool = option(True, group="Method")
+    """Remove operations that can no longer win."""
+    reward_bound: float = option(1.0, BELOW_LARGEST, group="Method")
+    """Clip rewards to [-L, L]."""
+    accounting: Literal["update", "sample"] = option("update", group="Method")
+    """Count one round per update, or one per sample and cell as the paper does."""
+    skip_dropout: str | None = option(None, group="Method")
+    """Probability of dropping a skip connection in the weight step: 0.5, or 0.6:0 to fade it out.
+    Default: 0.5 for xnas; 0 for darts and with --faithful."""
+    include_none: bool | None = option(None, group="Method")
+    """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
     --faithful."""
-    auto_augment: bool | None = None
-    """AutoAugment (the policy learned on CIFAR-10) on the training half. By default with --faithful."""
-    gap_every: int = 10
+    auto_augment: bool | None = option(None, group="Method")
+    """Apply AutoAugment (the CIFAR-10 policy) to the training half. Default: with --faithful."""
+    gap_every: int = option(10, at_least(1), group="Output")
     """Measure the discretisation gap every so many epochs, and at the end."""
-    checkpoint_minutes: float = 10.0
-    """Write a checkpoint inside an epoch when the last one is so old; 0 for one a round. There is one
-    after every epoch."""
-    quiet: bool = False
-    """Print warnings and errors only."""
+    truth: Path | None = option(None, on_resume="free", group="Output")
+    """CSV of NAS-Bench-201: log the true accuracy of the current cell after every epoch. The search does
+    not use it."""
 
     def __post_init__(self) -> None:
         dropout: object = self.skip_dropout
         if isinstance(dropout, int | float):
             object.__setattr__(self, "skip_dropout", f"{dropout:g}")
-        require_kinds(self)
-        require_least("seed", self.seed, 0)
-        require_least("epochs", self.epochs, 1)
-        require_least("batch_size", self.batch_size, 2)
-        require_least("image_size", self.image_size, 8)
-        require_least("channels", self.channels, 2)
-        require_least("gap_every", self.gap_every, 1)
-        if self.fold is not None and not 0 <= self.fold <= 4:
-            raise ConfigError(f"fold must lie in 0..4, got {self.fold}")
-        if isinstance(self.experts_lr, float | int) and not 0 < self.experts_lr < LARGEST:
-            raise ConfigError(
-                f"experts-lr must be paper, matched, or positive and below {LARGEST:g}, got "
-                f"{self.experts_lr}"
-            )
-        if self.relaxation is not None and not 0 < self.relaxation <= 1:
-            raise ConfigError(f"relaxation must lie in (0, 1], got {self.relaxation}")
-        if not 0 < self.reward_bound < LARGEST:
-            raise ConfigError(
-                f"reward-bound must be positive and below {LARGEST:g}, got {self.reward_bound}"
-            )
-        if not 0 < self.weights_lr < math.inf:
-            raise ConfigError(f"weights-lr must be positive and finite, got {self.weights_lr}")
+        super().__post_init__()
         METHODS[self.method]
         _require_space(self)
-        _require_minutes(self.checkpoint_minutes)
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
         if self.accounting == "sample" and self.method != "xnas":
@@ -139,11 +92,6 @@ class SearchConfig:
                 "backend fused has one reward a batch, but accounting sample asks for one a sample; use "
                 "--backend reference, or --accounting update"
             )
-
-
-def _require_minutes(minutes: float) -> None:
-    if not 0 <= minutes < math.inf:
-        raise ConfigError(f"checkpoint-minutes must be 0 or more and finite, got {minutes}")
 
 
 def faithful() -> SearchConfig:
@@ -225,7 +173,7 @@ def _require_space(config: SearchConfig) -> None:
             f"the space registered as {config.space!r} calls itself {space.name!r}; register it by its "
             "own name"
         )
-    require_least("cells", config.cells, 1 if space.as_string else 3)
+    require_within("cells", config.cells, at_least(1 if space.as_string else 3))
     if config.truth is not None and config.space != "nasbench201":
         raise ConfigError(
             f"the truth is known of the space nasbench201, not of {config.space}; leave --truth out, or "

@@ -160,20 +160,6 @@ def given_data(data: str | Path | Images) -> str | ImageData | StreamedImages:
     return given
 
 
-def load_images(config: SearchConfig | TrainConfig, data: str) -> Images:
-    """The images that a run's settings mean."""
-    return load_data(
-        data,
-        data_dir=config.data_dir,
-        image_size=config.image_size,
-        resize=config.resize,
-        use_val=config.use_val,
-        skip_bad_images=config.skip_bad_images,
-        stream=config.stream,
-        fold=config.fold,
-    )
-
-
 def images_again(
     folder: RunFolder,
     config: SearchConfig | TrainConfig,
@@ -198,7 +184,7 @@ def images_again(
 
 def _loaded_again(folder: RunFolder, config: SearchConfig | TrainConfig) -> Images:
     try:
-        return load_images(config, str(folder.data))
+        return load_data(str(folder.data), config)
     except (ConfigError, DatasetError) as error:
         raise type(error)(
             f"{error}; {folder.path / 'config.json'} says that the run began with {folder.data}: bring "

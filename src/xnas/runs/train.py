@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from xnas.data import Images, StreamedImages, stream_seed
+from xnas.data import Images, StreamedImages, load_data, stream_seed
 from xnas.engine.distributed import join_ranks
 from xnas.engine.evaluate import evaluate
 from xnas.engine.train import Training, captured_step, own_randomness, train_step
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
+from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.failures import explain_failures
 from xnas.process.interrupt import Interrupted, stop_at_round
@@ -26,7 +27,6 @@ from xnas.process.memory import memory_in_use, reset_peak
 from xnas.process.output import explain_lost_output
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.backends import is_captured
-from xnas.runs.checks import settings_again
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
@@ -36,7 +36,6 @@ from xnas.runs.sources import (
     data_of,
     given_data,
     images_again,
-    load_images,
     require_config,
     whereabouts,
 )
@@ -76,7 +75,7 @@ def train(
     require_cells(config, genotype)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
-        images = load_images(config, data)
+        images = load_data(data, config)
     else:
         images = data
         require_nothing_to_load(config, images)
@@ -115,7 +114,7 @@ def resume_training(
     folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
     with folder.locked():
         fingerprint, saved = folder.read_config("train")
-        config = settings_again(TrainConfig, saved, changes)
+        config = saved_options(TrainConfig, saved, changes)
         folder.changes = changes
         _require_unfinished(folder, display)
         images = images_again(folder, config, fingerprint, data, "training")

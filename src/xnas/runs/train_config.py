@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
+from xnas.data import DataOptions
 from xnas.errors import ConfigError
-from xnas.runs.checks import require_kinds, require_least
+from xnas.options import NOT_NEGATIVE, POSITIVE, SHARE, at_least, at_most, option, require_within
+from xnas.runs.options import ComputeOptions, RunOptions
 from xnas.runs.recipes import Recipe, recipe_for, seen_size
 from xnas.space import (
     NETWORKS,
@@ -29,121 +31,71 @@ MOST_CHANNELS = 1024
 PAPERS_SIDE = 32  # of the images that a cutout is said for
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrainOptions:
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(DataOptions, ComputeOptions, RunOptions):
     """How to train. What is left open follows from the recipe, the data and the device."""
 
+    GROUP: ClassVar[str] = "Training"
+
     recipe: str = "quick"
-    """xnas-1500 and imagenet-250 (the paper's), darts-600 (the plain one that others use) or quick."""
-    out: Path | None = None
-    """Run folder; it must be new or empty. By default runs/train-DATA-NUMBER."""
-    seed: int = 0
-    """One seed for everything; it makes named streams for split, weights, order, augmentation."""
-    device: str = "auto"
-    """auto (a GPU if there is one), cpu, cuda or cuda:NUMBER."""
-    epochs: int | None = None
-    """Passes over the training images. By default the recipe's."""
-    batch_size: int | None = None
-    """By default the recipe's."""
-    accumulate: int = 1
-    """Parts of a batch that are computed one after another, where it does not fit into memory. Batch
+    """Numbers to start from: quick, darts-600 (used by most papers on cells), xnas-1500 or imagenet-250
+    (the paper's)."""
+    epochs: int | None = option(None, at_least(1))
+    """Passes over the training images. Default: the recipe's."""
+    batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
+    """Images per step. Default: the recipe's."""
+    accumulate: int = option(1, at_least(1))
+    """Split each batch into this many parts that are computed one after another, to save memory. Batch
     statistics are then those of the parts."""
-    channels: int | None = None
-    """Channels of the first cell. By default the recipe's."""
-    cells: int | None = None
-    """Cells of the network. By default the recipe's."""
-    max_params: float | None = None
-    """Pick the most channels whose network has no more parameters than this."""
-    max_macs: float | None = None
-    """Pick the most channels whose network needs no more multiply-accumulates an image than this."""
-    network: Literal["cifar", "imagenet"] | None = None
-    """Stem and sizes. By default the recipe's."""
-    learning_rate: float | None = None
-    """At the start. By default the recipe's."""
-    weight_decay: float | None = None
-    """By default the recipe's."""
-    gradient_clip: float | None = None
-    """On the norm of the gradient; 0 clips nothing. By default the recipe's."""
-    label_smoothing: float | None = None
-    """By default the recipe's."""
-    auxiliary_weight: float | None = None
-    """Weight of the auxiliary tower's loss; 0 builds none. By default the recipe's."""
-    drop_path_rate: float | None = None
-    """Share of edges dropped at the end of the training. By default the recipe's."""
-    cutout: int | None = None
-    """Side of the hole in each training image, for images of 32 pixels; 0 cuts none. By default the
-    recipe's."""
+    learning_rate: float | None = option(None, POSITIVE)
+    """Initial learning rate. Default: the recipe's."""
+    weight_decay: float | None = option(None, NOT_NEGATIVE)
+    """Default: the recipe's."""
+    gradient_clip: float | None = option(None, NOT_NEGATIVE)
+    """Largest norm of the gradient; 0 does not clip. Default: the recipe's."""
+    label_smoothing: float | None = option(None, SHARE)
+    """Default: the recipe's."""
+    auxiliary_weight: float | None = option(None, NOT_NEGATIVE)
+    """Weight of the auxiliary head's loss; 0 builds none. Default: the recipe's."""
+    drop_path_rate: float | None = option(None, SHARE)
+    """Share of edges dropped at the end of the training. Default: the recipe's."""
+    cutout: int | None = option(None, at_least(0))
+    """Side of the square cut out of each training image, given for 32-pixel images; 0 cuts none.
+    Default: the recipe's."""
     auto_augment: Literal["none", "cifar10", "svhn", "imagenet"] | None = None
-    """Policy of AutoAugment. By default the recipe's."""
-    average: float | None = None
-    """Decay of a moving average of the weights, which is then kept instead of them; 0 for none."""
-    validation: float = 0.0
-    """Share of the training images held back: the best weights by them are kept too, in RUN/best. By
-    default none, as in the paper: the last weights count."""
-    backend: Literal["auto", "reference", "fused"] = "auto"
-    """reference: plain eager steps; fused: channels-last and a captured step, on a GPU; auto: fused
-    where there is a GPU."""
-    compile: bool = False
-    """Compile the cells; takes minutes at the start and pays in long trainings on a GPU."""
-    precision: Literal["fp32", "bf16"] | None = None
-    """bf16 computes in bfloat16 where that is safe. By default on a GPU."""
-    image_size: int | None = None
-    """Height and width of the images. By default the recipe's, or what fits their size."""
-    data_dir: Path | None = None
-    """Where datasets are looked for; also XNAS_DATA."""
-    resize: Literal["crop", "pad", "stretch"] | None = None
-    """How images of another shape get their size. By default crop; pad for freiburg."""
-    use_val: bool | None = None
-    """Let the images of a val part join those of train. By default for folders, not for cinic10."""
-    fold: int | None = None
-    """Fold of freiburg, 0 to 4. By default 0."""
-    skip_bad_images: bool = False
-    """Leave out image files that cannot be read, instead of stopping."""
-    stream: bool | None = None
-    """Leave the images of a folder in their files, or hold them in memory. By default by their size."""
-    balance: bool = False
-    """Draw every class equally often, however many images it has."""
-    checkpoint_minutes: float = 10.0
-    """Write a checkpoint inside an epoch when the last one is so old; 0 for one a step. There is one
-    after every epoch."""
-    quiet: bool = False
-    """Print warnings and errors only."""
+    """AutoAugment policy. Default: the recipe's."""
+    average: float | None = option(None, SHARE)
+    """Decay of a moving average of the weights, which is then saved instead of them; 0 for none.
+    Default: the recipe's."""
+    validation: float = option(0.0, SHARE)
+    """Share of the training images that is held out to choose the best weights, saved in RUN/best.
+    Default: none, as in the paper; the last weights count."""
+    network: Literal["cifar", "imagenet"] | None = option(None, group="Network")
+    """Stem and sizes. Default: the recipe's."""
+    cells: int | None = option(None, at_most(1000), group="Network")
+    """Cells of the network. Default: the recipe's."""
+    channels: int | None = option(None, at_least(1), at_most(1 << 16), group="Network")
+    """Channels of the first cell. Default: the recipe's."""
+    max_params: float | None = option(None, POSITIVE, group="Network")
+    """Choose the most channels whose network has at most this many parameters."""
+    max_macs: float | None = option(None, POSITIVE, group="Network")
+    """Choose the most channels whose network needs at most this many multiply-accumulates per image."""
+    compile: bool = option(False, on_resume="change", group="Hardware")
+    """Compile the cells. Takes minutes at the start; pays off in long trainings on a GPU."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig(TrainOptions):
     """One training: how, and of which cell."""
 
-    cell: str | Path | Genotype = "xnas"
+    cell: str | Path | Genotype = option("xnas", on_resume="free")
     """A published cell's name, a preset, a genotype's file or a run folder."""
 
     def __post_init__(self) -> None:
-        require_kinds(self)
-        for name, least in (
-            ("seed", 0),
-            ("epochs", 1),
-            ("batch_size", 2),
-            ("accumulate", 1),
-            ("channels", 1),
-            ("image_size", 8),
-            ("cutout", 0),
-        ):
-            require_least(name, getattr(self, name), least)
-        for name in ("max_params", "max_macs", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ConfigError(f"{name.replace('_', '-')} must be positive and finite, got {value}")
-        for name in ("weight_decay", "gradient_clip", "auxiliary_weight", "checkpoint_minutes"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                raise ConfigError(f"{name.replace('_', '-')} must be 0 or more and finite, got {value}")
-        for name in ("label_smoothing", "drop_path_rate", "average", "validation"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < 1:
-                raise ConfigError(f"{name.replace('_', '-')} must lie in [0, 1), got {value}")
+        super().__post_init__()
         if self.cutout is not None and self.cutout > PAPERS_SIDE:
             raise ConfigError(
-                f"cutout must be at most {PAPERS_SIDE}, the side of the images that it is said for, got "
+                f"cutout is given for {PAPERS_SIDE}-pixel images and must be at most {PAPERS_SIDE}, got "
                 f"{self.cutout}; the paper's is 16"
             )
         if self.channels is not None and (self.max_params is not None or self.max_macs is not None):
@@ -153,7 +105,7 @@ class TrainConfig(TrainOptions):
 
 def require_cells(config: TrainConfig, genotype: Genotype) -> None:
     """Raise for fewer cells than the network of a genotype needs, two of them reductions."""
-    require_least("cells", config.cells, 1 if SPACES[genotype.space].as_string else 3)
+    require_within("cells", config.cells, at_least(1 if SPACES[genotype.space].as_string else 3))
 
 
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:

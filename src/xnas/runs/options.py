@@ -1,0 +1,56 @@
+"""Options that several commands share: output, hardware, and what every run has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from xnas.options import NOT_NEGATIVE, THE_COMMANDS, Options, at_least, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(Options):
+    """What a command prints."""
+
+    GROUP: ClassVar[str] = "Output"
+
+    quiet: bool = option(False, on_resume="free")
+    """Print warnings and errors only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions(Options):
+    """Where a command computes."""
+
+    GROUP: ClassVar[str] = "Hardware"
+
+    device: str = option("auto", on_resume="change")
+    """auto (a GPU if there is one), cpu, cuda or cuda:NUMBER."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputeOptions(DeviceOptions):
+    """Where and how a run computes."""
+
+    backend: Literal["auto", "reference", "fused"] = option("auto", on_resume="change")
+    """reference: plain PyTorch modules. fused: fast kernels and, on a GPU, CUDA graphs. auto: fused on a
+    GPU where possible, else reference."""
+    precision: Literal["fp32", "bf16"] | None = None
+    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused
+    backend), else fp32."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(OutputOptions):
+    """What every run has: a folder, a seed, checkpoints."""
+
+    out: Path | None = option(None, on_resume="free")
+    """Run folder, new or empty. Default: runs/COMMAND-DATA-NUMBER."""
+    checkpoint_minutes: float = option(10.0, NOT_NEGATIVE, on_resume="change")
+    """Also save a checkpoint within an epoch if this many minutes have passed (0: after every step).
+    Every epoch ends with a checkpoint."""
+    seed: int = option(0, at_least(0), group=THE_COMMANDS)
+    """Seed of everything random: split, initial weights, order of images, augmentation."""
+    balance: bool = option(False, group="Data")
+    """Draw every class equally often, however many images it has."""
