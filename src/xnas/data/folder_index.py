@@ -17,8 +17,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from xnas.data.consistency import is_plain_text
 from xnas.data.folder_files import images_in, visible_folders
-from xnas.data.images import is_plain_text
 from xnas.data.layouts import require_class_folders
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.errors import ConfigError, DatasetError

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from xnas.data.consistency import Part, require_labelled, require_names, require_statistics
 from xnas.data.decoding import decode_image
 from xnas.data.images import DARKEST_DEVIATION, ImageData
 from xnas.data.sizes import Size, require_resize
@@ -118,11 +119,19 @@ class StreamedImages:
 
     def __post_init__(self) -> None:
         require_resize(self.resize)
-        _require_consistent(self)
+        require_names(self.name, self.classes)
+        test = None if self.test_files is None else (len(self.test_files), *self.images.shape)
+        require_labelled(
+            self.name,
+            self.classes,
+            Part("images", (len(self.files), *self.images.shape), self.labels),
+            Part("test images", test, self.test_labels),
+        )
         if not self.mean and not self.std:
             mean, std = sampled_statistics(self.images, skip_bad_images=self.skip_bad_images)
             object.__setattr__(self, "mean", mean)
             object.__setattr__(self, "std", std)
+        require_statistics(self.name, self.channels, self.mean, self.std)
 
     @property
     def images(self) -> ImageFiles:
@@ -186,24 +195,6 @@ def sampled_statistics(
         for total, square in zip(totals.tolist(), squares.tolist(), strict=True)
     )
     return mean, std
-
-
-def _require_consistent(data: StreamedImages) -> None:
-    """The checks of `ImageData`, on images of the same shape that take one byte together."""
-    black = torch.zeros(1, dtype=torch.uint8)
-    known = bool(data.mean or data.std)
-    ImageData(
-        name=data.name,
-        images=black.expand(len(data.files), *data.images.shape),
-        labels=data.labels,
-        classes=data.classes,
-        test_images=None
-        if data.test_images is None
-        else black.expand(len(data.test_images), *data.images.shape),
-        test_labels=data.test_labels,
-        mean=data.mean if known else (0.0,) * data.channels,
-        std=data.std if known else (1.0,) * data.channels,
-    )
 
 
 def _bytes_of(path: Path, *, may_lack: bool) -> int:

@@ -7,22 +7,18 @@ Training and test images are two tensors, so that no index into the one can reac
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from reprlib import repr as brief
 
 import torch
 from torch import Tensor
 
+from xnas.data.consistency import Part, require_labelled, require_names, require_statistics
 from xnas.data.statistics_cache import remembered
 from xnas.errors import DatasetError
 
-SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 STATISTICS_CHUNK = 4096  # images squared at a time, as 32-bit numbers
 REMEMBERED = 10_000  # images; what takes longer to measure than to hash is measured once
-LONGEST_NAME = 1000  # characters; a file's may have 255 bytes
 DARKEST_DEVIATION = 1 / 255  # for a channel without variation, which would divide by zero
 
 
@@ -55,16 +51,14 @@ class ImageData:
     """The rule that brought them to their size, and that others should get it by."""
 
     def __post_init__(self) -> None:
-        _require_names(self)
-        _require_classes(self)
-        _require_images(self, "images", self.images, self.labels)
-        _require_every_class(self)
-        _require_test_part(self)
+        require_names(self.name, self.classes)
+        _require_tensors(self)
+        require_labelled(self.name, self.classes, self._part(), self._test_part())
         if not self.mean and not self.std:
             mean, std = _statistics(self)
             object.__setattr__(self, "mean", mean)
             object.__setattr__(self, "std", std)
-        _require_statistics(self)
+        require_statistics(self.name, self.channels, self.mean, self.std)
 
     def fingerprint(self) -> str:
         """A hash of the training images, their labels and classes: what a search must find again."""
@@ -74,6 +68,13 @@ class ImageData:
             digest.update(part.tobytes())
         digest.update("\0".join(self.classes).encode())
         return digest.hexdigest()
+
+    def _part(self) -> Part:
+        return Part("images", tuple(self.images.shape), self.labels)
+
+    def _test_part(self) -> Part:
+        shape = None if self.test_images is None else tuple(self.test_images.shape)
+        return Part("test images", shape, self.test_labels)
 
     @property
     def channels(self) -> int:
@@ -113,109 +114,21 @@ def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, 
     return mean, std
 
 
-def is_plain_text(name: str) -> bool:
-    """Whether files can be written with a name; one that is no UTF-8 on the disk has lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _require_tensors(data: ImageData) -> None:
+    _require_tensor_pair(data.name, "images", data.images, data.labels)
+    if data.test_images is not None and data.test_labels is not None:
+        _require_tensor_pair(data.name, "test images", data.test_images, data.test_labels)
 
 
-def _require_names(data: ImageData) -> None:
-    if not isinstance(data.name, str):
-        raise DatasetError(
-            f'the name of the data must be a string, got {brief(data.name)}; write name="mine"'
-        )
-    classes: object = data.classes
-    if not isinstance(classes, tuple | list) or not all(isinstance(name, str) for name in classes):
-        raise DatasetError(
-            f"classes of {data.name} must be a tuple of their names, got {brief(classes)}; write "
-            'classes=("cat", "dog")'
-        )
-    for what, name in (("the name", data.name), *(("a class", name) for name in data.classes)):
-        if len(name) > LONGEST_NAME:
-            raise DatasetError(
-                f"{what} of the data, {brief(name)}, has {len(name):,} characters; a name may have "
-                f"{LONGEST_NAME}: rename it"
-            )
-        if not is_plain_text(name):
-            raise DatasetError(f"{what} of the data, {name!r}, is not UTF-8 text; rename it")
-
-
-def _require_classes(data: ImageData) -> None:
-    if len(data.classes) < 2:
-        found = ", ".join(map(repr, data.classes)) or "none"
-        raise DatasetError(f"{data.name} has too few classes ({found}); a classifier needs at least 2")
-    if len(set(data.classes)) < len(data.classes):
-        twice = Counter(data.classes).most_common(1)[0][0]
-        raise DatasetError(f"{data.name} has two classes called {twice!r}; give each a name of its own")
-
-
-def _require_images(data: ImageData, what: str, images: Tensor, labels: Tensor) -> None:
+def _require_tensor_pair(name: str, what: str, images: Tensor, labels: Tensor) -> None:
     for part, given in ((what, images), ("labels", labels)):
         if not isinstance(given, Tensor):
             raise DatasetError(
-                f"{part} of {data.name} must be a tensor, got {type(given).__name__}; torch.as_tensor "
-                "makes one"
+                f"{part} of {name} must be a tensor, got {type(given).__name__}; torch.as_tensor makes "
+                "one"
             )
     if images.dtype != torch.uint8 or images.dim() != 4:
         raise DatasetError(
-            f"{what} of {data.name} must be uint8 (examples, channels, height, width), "
+            f"{what} of {name} must be uint8 (examples, channels, height, width), "
             f"got {images.dtype} {tuple(images.shape)}"
-        )
-    if labels.dtype != torch.int64 or labels.shape != images.shape[:1]:
-        raise DatasetError(
-            f"labels of {data.name} must be int64 ({len(images)},), one for each of its {what}, "
-            f"got {labels.dtype} {tuple(labels.shape)}"
-        )
-    if min(images.shape[2:]) < SMALLEST_SIDE:
-        height, width = images.shape[2:]
-        raise DatasetError(
-            f"{what} of {data.name} are {height} x {width} pixels; they need {SMALLEST_SIDE} per side: "
-            f"enlarge them with image-size"
-        )
-    if len(images) == 0 or images.shape[1] == 0:
-        raise DatasetError(f"{data.name} has no {what}, got shape {tuple(images.shape)}; add some")
-    if int(labels.min()) < 0 or int(labels.max()) >= len(data.classes):
-        raise DatasetError(
-            f"labels of {data.name} run from {int(labels.min())} to {int(labels.max())}; "
-            f"with {len(data.classes)} classes they must lie in 0..{len(data.classes) - 1}"
-        )
-
-
-def _require_every_class(data: ImageData) -> None:
-    counts = torch.bincount(data.labels, minlength=len(data.classes)).tolist()
-    if 0 in counts:
-        empty = data.classes[counts.index(0)]
-        raise DatasetError(f"{data.name} has no training image of class {empty!r}; add some or drop it")
-
-
-def _require_test_part(data: ImageData) -> None:
-    if data.test_images is None and data.test_labels is None:
-        return
-    if data.test_images is None or data.test_labels is None:
-        raise DatasetError(f"{data.name} has test images or test labels alone; give both or neither")
-    _require_images(data, "test images", data.test_images, data.test_labels)
-    if data.test_images.shape[1:] != data.images.shape[1:]:
-        raise DatasetError(
-            f"test images of {data.name} are {tuple(data.test_images.shape[1:])} (channels, height, "
-            f"width), its images {tuple(data.images.shape[1:])}; bring both to one shape"
-        )
-
-
-def _require_statistics(data: ImageData) -> None:
-    _require_per_channel(data, "mean", data.mean)
-    _require_per_channel(data, "std", data.std)
-    if min(data.std) <= 0:
-        raise DatasetError(
-            f"std of {data.name} must be positive, got {data.std}; leave it out to measure it"
-        )
-
-
-def _require_per_channel(data: ImageData, what: str, values: Sequence[float]) -> None:
-    if len(values) != data.channels:
-        raise DatasetError(
-            f"{what} of {data.name} has {len(values)} values for {data.channels} channels; "
-            f"give one for each, or leave mean and std out to measure them"
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from xnas.data.images import SMALLEST_SIDE
+from xnas.data.consistency import SMALLEST_SIDE
 from xnas.data.sizes import Resize
 from xnas.errors import ConfigError
 from xnas.options import Bound, Options, at_least, at_most, option

@@ -16,7 +16,8 @@ from typing import Literal
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own habit
 
-from xnas.data.images import SMALLEST_SIDE, ImageData
+from xnas.data.consistency import SMALLEST_SIDE
+from xnas.data.images import ImageData
 from xnas.errors import ConfigError
 
 Size = tuple[int, int]

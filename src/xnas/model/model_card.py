@@ -12,7 +12,7 @@ from reprlib import repr as brief
 from typing import Any
 
 from xnas.data import Images
-from xnas.data.images import is_plain_text
+from xnas.data.consistency import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, VersionError, XnasError
 from xnas.files import open_plain

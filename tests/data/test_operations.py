@@ -4,9 +4,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torchvision.transforms.v2 import functional as tv
 
-from xnas.data import affine, colour
+from xnas.data import affine
 from xnas.data.operations import (
     NUMBERS,
     OPERATIONS,
@@ -112,34 +111,3 @@ def test_grouped_and_merged_agree_where_every_image_has_another_operation(batch)
         magnitudes = torch.where(numbers == number, drawn, magnitudes)
     merged = apply_merged(images, merged_settings(numbers, magnitudes, images.shape[2:]))
     assert torch.equal(apply_grouped(images, numbers, magnitudes), merged)
-
-
-def test_moves_go_where_their_names_say():
-    image = torch.zeros(1, 1, 9, 9, dtype=torch.uint8)
-    image[..., 4, 4] = 1
-
-    def place(moved):
-        return moved.nonzero()[:, 2:].tolist()
-
-    two = torch.tensor([2.9])  # a fraction of a pixel is cut off
-    assert place(affine.translate_x(image, two)) == [[4, 6]]
-    assert place(affine.translate_y(image, -two)) == [[2, 4]]
-    assert place(affine.shear_x(image, torch.tensor([0.3]))) == [[4, 3]]  # by 0.3 * 4.5 pixels
-    image = image.roll((-2, 2), (2, 3))  # up and to the right of the centre
-    assert place(affine.rotate(image, torch.tensor([90.0]))) == [[2, 2]]  # then up and to the left
-
-
-def test_a_whole_image_of_one_level_is_its_own_equalized_and_stretched_self():
-    images = torch.full((2, 3, 8, 8), 77, dtype=torch.uint8)
-    for operation in (colour.equalize, colour.autocontrast):
-        assert torch.equal(operation(images, torch.zeros(2)), images)
-
-
-def test_luminance_is_that_of_torchvision_for_a_grid_of_colours():
-    levels = torch.arange(0, 256, 3)[:, None, None]
-    for red in range(0, 256, 3):
-        cube = torch.stack(
-            [torch.full((86, 86), red), levels[:, :, 0].expand(86, 86), levels[:, 0].T.expand(86, 86)]
-        ).to(torch.uint8)
-        expected = tv.rgb_to_grayscale(cube)[None].float()
-        assert torch.equal(colour.grey(cube[None].float()), expected)
