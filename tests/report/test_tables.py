@@ -6,7 +6,14 @@ import io
 import pytest
 
 from xnas.records import Claim, Table
-from xnas.report.tables import aligned_table, claims_page, count_verdicts, table_csv, table_page
+from xnas.report.tables import (
+    aligned_table,
+    claims_page,
+    count_verdicts,
+    markdown_text,
+    table_csv,
+    table_page,
+)
 from xnas.words import counted
 
 
@@ -78,3 +85,15 @@ def test_columns_of_words_are_aligned_to_the_left():
 
 def test_tables_are_linked_from_the_page_of_claims():
     assert "\nTables: [one](one.md), [two](two.md)\n" in claims_page([], [], "", tables=["one", "two"])
+
+
+def test_names_in_tables_are_escaped_before_they_are_aligned():
+    table = aligned_table(("class", "n"), [("a\nb", "1"), ("long name", "22")])
+    assert table.splitlines() == ["class       n", "a\\nb        1", "long name  22"]
+
+
+def test_a_name_is_plain_text_in_markdown():
+    assert markdown_text("<img src=x> & _a_ [b](c) `d` *e* \\") == (
+        "&lt;img src=x&gt; &amp; \\_a\\_ \\[b\\](c) \\`d\\` \\*e\\* \\\\"
+    )
+    assert markdown_text("rosé 3, 玫瑰") == "rosé 3, 玫瑰"

@@ -93,19 +93,6 @@ def test_other_data_are_matched_by_the_names_of_their_classes(run, digits):
     assert read_evaluation(run / "evaluation.json") == own.evaluation
 
 
-def test_images_of_another_shape_are_brought_to_the_networks(run, digits):
-    colour = replace(
-        digits,
-        images=digits.images.expand(-1, 3, -1, -1),
-        test_images=digits.test_images.expand(-1, 3, -1, -1),
-        mean=(),
-        std=(),
-    )
-    assert evaluate_run(run, colour, CPU).evaluation.confusion == (
-        evaluate_run(run, config=CPU).evaluation.confusion
-    )
-
-
 def unseen(data):
     """Images that no run was trained on."""
     return replace(data, images=255 - data.images, test_images=255 - data.test_images)
@@ -138,26 +125,6 @@ def test_fields_of_newer_versions_are_told(run):
     edited(run, licence="none")
     notes = evaluate_run(run, config=CPU).notes
     assert any("has the field 'licence', which this version does not know" in note for note in notes)
-
-
-def _renamed(data, **names):
-    return replace(data, classes=tuple(names.get(f"c{name}", name) for name in data.classes))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda d: _renamed(d, c3="three"), "digits lacks '3', and the run does not know 'three'"),
-        (lambda d: replace(d, classes=(*d.classes, "x"), images=torch.cat([d.images, d.images[:1]]),
-                           labels=torch.cat([d.labels, torch.tensor([10])])),
-         "are not those of the run: the run does not know 'x'; name"),
-        (lambda d: _renamed(d, **{f"c{k}": f"n{k}" for k in range(10)}), "'4' and 5 more"),
-    ],
-)  # fmt: skip
-def test_classes_that_differ_are_named_and_nothing_is_written(run, digits, change, words):
-    with pytest.raises(ConfigError, match=words):
-        evaluate_run(run, change(digits), CPU)
-    assert not list(run.glob("evaluation*"))
 
 
 def test_data_without_test_images_are_refused(run, digits):

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(_complain(told))
     except KeyboardInterrupt as stop:
         if speaks():
-            print(f"xnas: {str(stop) or 'interrupted'}", file=sys.stderr)
+            print(f"xnas: {printable(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
 
 

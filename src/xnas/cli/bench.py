@@ -10,6 +10,7 @@ from xnas.bench.data import BenchDataConfig, bench_data
 from xnas.bench.search import BenchSearchConfig, bench_search
 from xnas.bench.theory import BenchTheoryConfig, bench_theory
 from xnas.bench.train import BenchTrainConfig, bench_train
+from xnas.cli.printing import say
 from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
 
 DEFAULTS = BenchTheoryConfig()
@@ -23,22 +24,22 @@ bench = App(name="bench", help="Measure speed on this machine, against the plain
 @bench.command
 def theory(*, config: Annotated[BenchTheoryConfig, Parameter(name="*")] = DEFAULTS) -> None:
     """Time one ExpertsOptimizer step beside a plain loop, Adam and SGD with momentum."""
-    print(step_cost_table(bench_theory(config)))
+    say(step_cost_table(bench_theory(config)))
 
 
 @bench.command
 def search(*, config: Annotated[BenchSearchConfig, Parameter(name="*")] = SEARCH_DEFAULTS) -> None:
     """Time a round of a search, plain and fused, with all experts, with some an edge and with one."""
-    print(round_cost_table(bench_search(config)))
+    say(round_cost_table(bench_search(config)))
 
 
 @bench.command
 def data(*, config: Annotated[BenchDataConfig, Parameter(name="*")] = DATA_DEFAULTS) -> None:
     """Time augmented batches beside torchvision's in a DataLoader, and those of a search's round."""
-    print(data_cost_table(bench_data(config)))
+    say(data_cost_table(bench_data(config)))
 
 
 @bench.command
 def train(*, config: Annotated[BenchTrainConfig, Parameter(name="*")] = TRAIN_DEFAULTS) -> None:
     """Time a step of a training: plain, captured, and with compiled cells."""
-    print(train_cost_table(bench_train(config)))
+    say(train_cost_table(bench_train(config)))

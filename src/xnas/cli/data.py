@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xnas.cli.printing import say
 from xnas.data import CATALOGUE, DATASETS, DataOptions, Known, Resize
 from xnas.data.datasets import find_folder
 from xnas.data.folder_summary import FolderSummary, summarize_folder
@@ -14,7 +15,7 @@ from xnas.data.sizes import RESIZE_WORDS, Size
 from xnas.data.unpack import unpack as unpack_archive
 from xnas.data.wholeness import faults
 from xnas.errors import ConfigError, DatasetError
-from xnas.words import counted
+from xnas.words import counted, printable
 
 MOST_LISTED = 10  # classes or sizes of a folder, one by one
 
@@ -76,7 +77,7 @@ def data(
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
         ) from error
-    print("\n".join(done + lines))
+    say("\n".join(map(printable, done + lines)))
     if refusal:
         raise DatasetError(f"a run would refuse {name}: {refusal}")
 

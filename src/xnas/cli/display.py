@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
@@ -10,10 +9,12 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from xnas.cli.printing import warn
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
 from xnas.runs.briefing import duration
+from xnas.words import printable, printable_lines
 
 LINES = 40  # of epochs that a training prints
 
@@ -54,14 +55,14 @@ class RunDisplay:
     def say(self, line: str) -> None:
         """Print a line, unless quiet."""
         if not self.quiet:
-            self.console.print(line, markup=False)
+            self.console.print(printable_lines(line), markup=False)
 
     def warn(self, line: str) -> None:
         """Print a warning, quiet or not."""
         if self.bar is not None:
-            self.console.print(f"warning: {line}", markup=False, style="yellow")
+            self.console.print(f"warning: {printable(line)}", markup=False, style="yellow")
         else:
-            print(f"warning: {line}", file=sys.stderr)
+            warn(line)
 
     def advance(self, done: int, total: int) -> None:
         """Move the bar."""

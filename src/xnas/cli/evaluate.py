@@ -1,4 +1,4 @@
-"""`xnas evaluate`: how a trained network answers on test images."""
+"""`xnas evaluate`: test a trained network."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from xnas.cli.flags import takes
+from xnas.cli.printing import say
 from xnas.report.evaluation import MOST_DRAWN, class_table, summary
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.words import printable
 
 
 @takes(EvaluateConfig)
@@ -17,8 +19,8 @@ def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # no
     Parameters
     ----------
     run
-        The run folder of a training, or RUN/best, its best weights by the images held back; with --cell,
-        a file of weights that the paper's authors released.
+        The run folder of a training, or RUN/best, its best weights on held-out images; with --cell, a
+        file of weights that the paper's authors released.
     data
         A dataset or a folder of class folders with the run's classes; by default the run's own data.
     """
@@ -26,10 +28,10 @@ def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # no
     done = evaluate_run(run, data, config)
     if config.quiet:
         return
-    print(f"{done.data}: {summary(done.evaluation)}\n\n{class_table(done.evaluation)}\n")
+    say(f"{printable(done.data)}: {summary(done.evaluation)}\n\n{class_table(done.evaluation)}\n")
     if len(done.evaluation.classes) > MOST_DRAWN:
-        print(f"note: confusions of over {MOST_DRAWN} classes are not drawn")
+        say(f"note: confusions of over {MOST_DRAWN} classes are not drawn")
     for note in done.notes:
-        print(f"note: {note}")
+        say(f"note: {printable(note)}")
     if done.files:
-        print(f"written: {', '.join(map(str, done.files))}")
+        say(f"written: {', '.join(map(printable, done.files))}")

@@ -1,4 +1,4 @@
-"""`xnas export`: a trained network for other programs."""
+"""`xnas export`: write a trained network for other programs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xnas.cli.flags import takes
+from xnas.cli.printing import say
 from xnas.model.export import TOLERANCE
 from xnas.records import ExportResult
 from xnas.report.tables import aligned_table
@@ -20,12 +21,12 @@ def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
     Parameters
     ----------
     run
-        The run folder of a training, or RUN/best, its best weights by the images held back.
+        The run folder of a training, or RUN/best, its best weights on held-out images.
     """
     config = ExportConfig(**typed)
     result = export_run(run, config)
     if not config.quiet:
-        print(export_report(result))
+        say(export_report(result))
 
 
 def export_report(result: ExportResult) -> str:

@@ -1,19 +1,19 @@
-"""`xnas predict`: what a trained network says to images."""
+"""`xnas predict`: classify images with a trained network."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from xnas.cli.printing import say, say_json, warn
 from xnas.data.folder_files import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
 from xnas.model.classifier import load
 from xnas.records import Prediction
+from xnas.words import printable
 
 
 def predict(
@@ -25,35 +25,38 @@ def predict(
     device: str = "auto",
     skip_bad_images: bool = False,
 ) -> None:
-    """Print a line for each image: its path, its class, the probability, and the runners-up.
+    """Print one line per image: its path, its class, the probability, and the runners-up.
 
     Parameters
     ----------
     run
-        The run folder of a training, RUN/best, its best weights by the images held back, or a folder it
-        was exported to.
+        The run folder of a training, RUN/best, its best weights on held-out images, or a folder
+        that it was exported to.
     images
         Image files, or folders of them.
     top
         How many classes to name for each image.
     as_json
-        Print one JSON object a line.
+        Print one JSON object per line.
     device
         auto (a GPU if there is one), cpu, cuda or cuda:NUMBER.
     skip_bad_images
         Leave out image files that cannot be read, with a warning for each, instead of stopping.
     """
     if not images:
-        raise ConfigError(f"no images to look at; give files or folders: xnas predict {run} photo.png")
+        raise ConfigError(f"no images to classify; give files or folders: xnas predict {run} photo.png")
     classifier = load(run, device)
     files = [file for given in images for file in _files(given)]
     bad: list[DatasetError] = []
     try:
         for file, answer in classifier.predict_files(files, top, skip_bad_images=skip_bad_images):
             if isinstance(answer, Prediction):
-                print(_json_line(file, answer) if as_json else _line(file, answer))
+                if as_json:
+                    say_json(_record(file, answer))
+                else:
+                    say(_line(file, answer))
             else:
-                print(f"warning: left out: {answer}", file=sys.stderr)
+                warn(f"left out: {answer}")
                 bad.append(answer)
     except DatasetError as error:
         raise DatasetError(f"{error}, or leave it out with --skip-bad-images") from error
@@ -88,10 +91,12 @@ def _images_below(folder: Path) -> Iterator[Path]:
 
 
 def _line(file: Path, answer: Prediction) -> str:
-    return "  ".join([str(file), *(f"{name} {100 * share:.1f} %" for name, share in answer.ranking)])
+    """One line, whatever characters the path and the classes have."""
+    answers = [f"{name} {100 * share:.1f} %" for name, share in answer.ranking]
+    return "  ".join(map(printable, [file, *answers]))
 
 
-def _json_line(file: Path, answer: Prediction) -> str:
+def _record(file: Path, answer: Prediction) -> dict[str, object]:
     ranking = [{"label": name, "probability": share} for name, share in answer.ranking]
-    told = {"image": str(file), "label": answer.label, "probability": answer.probability}
-    return json.dumps(told | {"ranking": ranking}, ensure_ascii=False)
+    best = {"image": str(file), "label": answer.label, "probability": answer.probability}
+    return best | {"ranking": ranking}

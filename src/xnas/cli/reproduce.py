@@ -6,9 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from xnas.cli.printing import say
 from xnas.paper import reproduce as job
 from xnas.paper.reproduce import ITEMS, ReproduceConfig
-from xnas.words import counted
+from xnas.words import counted, printable
 
 DEFAULTS = ReproduceConfig()
 Item = Annotated[str, Parameter(help=f"What to make: {', '.join(ITEMS)}; all by default.")]
@@ -16,6 +17,6 @@ Item = Annotated[str, Parameter(help=f"What to make: {', '.join(ITEMS)}; all by 
 
 def reproduce(*items: Item, config: Annotated[ReproduceConfig, Parameter(name="*")] = DEFAULTS) -> None:
     """Make the paper's figures and tables that can be made, with their numbers, and judge its claims."""
-    tell = (lambda _: None) if config.quiet else print
-    claims = job.reproduce(items, config, tell)
-    tell(f"{counted(len(claims), 'claim')} judged in {config.out / 'claims.md'}")
+    report = (lambda _: None) if config.quiet else say
+    claims = job.reproduce(items, config, report)
+    report(f"{counted(len(claims), 'claim')} judged in {printable(config.out / 'claims.md')}")

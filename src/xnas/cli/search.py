@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from xnas.cli.display import SearchDisplay
 from xnas.cli.flags import changes, resume_flag, takes
+from xnas.cli.printing import say
 from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
@@ -53,7 +54,7 @@ def search(
             result = job.search(SearchConfig(**typed), given, display=display)
     finish()
     if not quiet:
-        print(farewell(result, given))
+        say(farewell(result, given))
 
 
 def farewell(result: SearchResult, data: str | None) -> str:

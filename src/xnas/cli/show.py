@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from xnas.cli.printing import say
 from xnas.errors import ConfigError
 from xnas.paper.cell_depths import mean_random_depth
 from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
@@ -28,6 +29,7 @@ from xnas.space import (
 )
 from xnas.space.benchmark_network import BENCHMARK, meta_network
 from xnas.space.zoo import PaperRow, ZooCell, genotype_file, is_arch
+from xnas.words import printable
 
 
 def show(
@@ -56,21 +58,21 @@ def show(
         wanted = "a cell to draw" if zoo else "a name that ends in .svg"
         raise ConfigError(f"--svg draws an SVG, got {svg}; give {wanted}")
     if cell is None:
-        print(zoo_lines())
+        say(zoo_lines())
         return
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = find_genotype(published or cell)
     where = cell if published or is_arch(cell) else genotype_file(cell)
-    print(f"{where}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
+    say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
     if SPACES[genotype.space].as_string:
-        print(benchmark_size_lines(genotype))
+        say(benchmark_size_lines(genotype))
     else:
-        print(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
+        say(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
     if published:
-        print(f"\n{source_lines(zoo_cell(published))}")
+        say(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
         save_svg(draw_genotype(genotype), svg)
-        print(f"drawn in {svg}")
+        say(f"drawn in {printable(svg)}")
 
 
 def show_genotype(genotype: Genotype) -> str:

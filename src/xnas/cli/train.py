@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from xnas.cli.display import TrainingDisplay
 from xnas.cli.flags import changes, resume_flag, takes
+from xnas.cli.printing import say
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
@@ -56,7 +57,7 @@ def train(
             result = job.train(TrainConfig(**typed, cell=cell), data, display=display)
     finish()
     if not quiet:
-        print(farewell(result))
+        say(farewell(result))
 
 
 def farewell(result: TrainResult) -> str:

@@ -53,6 +53,12 @@ def save_model(folder: Path, model: Network, card: ModelCard) -> None:
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> tuple[Network, ModelCard]:
     """The network of a folder, ready to answer, and its card."""
     folder = Path(folder)
+    if folder.is_file():
+        found = f", such as {folder.parent}" if (folder.parent / CARD_FILE).is_file() else ""
+        raise ConfigError(
+            f"{folder} is a file; give the folder of a training or an export, with {CARD_FILE} and "
+            f"{WEIGHTS_FILE}{found}"
+        )
     card, digest = read_card(folder)
     path = folder / WEIGHTS_FILE
     try:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from xnas.errors import ConfigError
 from xnas.records import Evaluation
 from xnas.report.figures import INK, METHOD_STYLES, QUIET, house_style, label_panel, new_figure
-from xnas.report.tables import aligned_table, markdown_table
-from xnas.words import counted
+from xnas.report.tables import aligned_table, markdown_table, markdown_text
+from xnas.words import counted, printable
 
 BLUE = METHOD_STYLES["xnas"].colour
 SHADES = LinearSegmentedColormap.from_list("share of a class", ["#ffffff", "#9dc3e0", BLUE])
@@ -65,14 +65,15 @@ def evaluation_page(evaluation: Evaluation, *, data: str = "", figures: Sequence
             f"The {len(shown)} worst of {count:,} classes; all are in the JSON file. Confusions of over "
             f"{MOST_DRAWN} classes are not drawn.\n\n"
         )
-    on = f" on {data}" if data else ""
+    on = f" on {markdown_text(data)}" if data else ""
     bins = len(evaluation.calibration)
+    rows = [tuple(map(markdown_text, row)) for row in _rows(evaluation, shown)]
     pictures = "\n\n".join(f"![{name}](figures/{name}.png)" for name in figures)
     return (
         f"# Evaluation{on}\n\n{summary(evaluation)}.\n\n"
         f"The calibration error is the expected one: over {bins} bins of confidence of equal width, the "
         "mean distance between accuracy and mean confidence, each bin counting by its images.\n\n"
-        f"{left_out}{markdown_table(HEADER, _rows(evaluation, shown))}\n\n{pictures}\n"
+        f"{left_out}{markdown_table(HEADER, rows)}\n\n{pictures}\n"
     )
 
 
@@ -150,8 +151,8 @@ def _rows(evaluation: Evaluation, classes: Iterable[int]) -> list[Row]:
 
 
 def _name_classes(axes: Axes, classes: Sequence[str], size: float) -> None:
-    """Names at both sides, as they are: a dollar sign is no formula."""
-    names, places = [_short(name) for name in classes], range(len(classes))
+    """Names at both sides, as text: a dollar sign is no formula, a control character would break SVG."""
+    names, places = [_short(printable(name)) for name in classes], range(len(classes))
     axes.set_xticks(places, names, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(places, names, fontsize=size, parse_math=False)
     axes.tick_params(length=0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from xnas.records import Claim, DataCost, Entry, RoundCost, StepCost, Table, TrainStepCost, Verdict
-from xnas.words import counted
+from xnas.words import counted, printable
 
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
@@ -22,6 +23,12 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; bars inside cells are escaped."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)
+
+
+def markdown_text(name: str) -> str:
+    """A name as plain text in Markdown, where none of its characters is markup or HTML."""
+    plain = printable(name).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]~$])", r"\\\1", plain)
 
 
 def table_page(table: Table) -> str:
@@ -57,7 +64,7 @@ def aligned_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
 ) -> str:
     """A table for the terminal: the columns of `left` to the left, the others to the right."""
-    lines = [header, *rows]
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
 
     def row(cells: Sequence[str]) -> str:

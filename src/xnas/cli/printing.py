@@ -1,0 +1,27 @@
+"""What commands print. No name of a class or a file can reach the terminal as a control character."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from xnas.words import printable, printable_lines
+
+
+def say(text: str) -> None:
+    """Print text on standard output; lines stay lines, other control characters become escapes.
+
+    A name that could hold a newline goes through `printable` before it becomes part of the text.
+    """
+    print(printable_lines(text))
+
+
+def warn(text: object) -> None:
+    """Print a warning on standard error, in one line."""
+    print(f"warning: {printable(text)}", file=sys.stderr)
+
+
+def say_json(value: object) -> None:
+    """Print a value as one line of JSON; control characters become the escapes of JSON."""
+    text = json.dumps(value, ensure_ascii=False)
+    print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))

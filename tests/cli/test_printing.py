@@ -1,0 +1,39 @@
+"""No name reaches a terminal as a control character, and every command prints through one module."""
+
+import ast
+import json
+from pathlib import Path
+
+import xnas.cli
+from xnas.cli.printing import say, say_json, warn
+
+HERE = Path(xnas.cli.__file__).parent
+OWN = {"__init__.py", "printing.py"}  # the former escapes its two lines itself
+
+
+def test_lines_stay_lines_and_all_else_is_escaped(capsys):
+    say("a\nb\x1b[31m\r")
+    warn("x\ny")
+    captured = capsys.readouterr()
+    assert captured.out == "a\nb\\x1b[31m\\r\n"
+    assert captured.err == "warning: x\\ny\n"
+
+
+def test_json_stays_json(capsys):
+    value = {"é\u202e": "\x9b\n\udcff\U000e0001"}
+    say_json(value)
+    out = capsys.readouterr().out
+    assert out.startswith('{"é')
+    assert out.rstrip("\n").isprintable()
+    assert json.loads(out) == value
+
+
+def test_no_command_prints_by_itself():
+    prints = [
+        f"{path.name}:{node.lineno}"
+        for path in HERE.glob("*.py")
+        if path.name not in OWN
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert prints == []
