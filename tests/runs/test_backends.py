@@ -12,10 +12,16 @@ from xnas import ConfigError, SearchConfig, resume_search, search
 from xnas.engine import play_round, restore_search, search_state
 from xnas.engine.capture import copied
 from xnas.engine.distributed import Ranks
-from xnas.runs.backends import choose_backend, is_captured
+from xnas.runs.backends import fuse_if_possible, is_captured
 from xnas.runs.prepare import prepare
+from xnas.runs.search_plan import resolve
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def planned(device, **options):
+    sizes = {"cells": 3, "channels": 4, "batch_size": 8, "epochs": 1}
+    return resolve(SearchConfig(**sizes, **options), examples=100, device=device)
 
 
 class Plain(nn.Module):
@@ -83,9 +89,10 @@ def test_the_backend_follows_from_device_supernet_and_settings(
     settings, device, supernet, chosen, notes
 ):
     model = supernet()
-    config, told = choose_backend(SearchConfig(**settings), model, device)
-    assert (config.backend, config.precision) == chosen
-    assert told == notes
+    plan = fuse_if_possible(planned(device, **settings), model, device)
+    assert (plan.backend, plan.precision) == chosen
+    assert (plan.config.backend, plan.config.precision) == chosen
+    assert list(plan.notes) == notes
     assert getattr(model, "fused", False) == (chosen[0] == "fused")
 
 
@@ -101,7 +108,7 @@ def test_the_backend_follows_from_device_supernet_and_settings(
 )
 def test_what_cannot_be_fused_is_told_to_those_who_ask_for_it(supernet, words):
     with pytest.raises(ConfigError, match=words):
-        choose_backend(SearchConfig(backend="fused"), supernet(), CPU)
+        fuse_if_possible(planned(CPU, backend="fused"), supernet(), CPU)
 
 
 def test_the_fused_backend_has_no_rewards_by_sample():

@@ -152,7 +152,7 @@ def test_a_folder_without_a_model_is_named(tmp_path):
 
 
 def test_settings_out_of_range_are_named():
-    with pytest.raises(ConfigError, match="batch_size must be at least 1, got 0"):
+    with pytest.raises(ConfigError, match="batch-size must be at least 1, got 0"):
         EvaluateConfig(batch_size=0)
 
 

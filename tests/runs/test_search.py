@@ -26,7 +26,8 @@ from xnas.process.devices import pick_device
 from xnas.process.interrupt import Interrupted
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
-from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout, resolve
+from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout
+from xnas.runs.search_plan import resolve
 from xnas.runs.tensorboard import Curves
 from xnas.space import SPACES, SearchSpace, find_genotype
 
@@ -542,7 +543,7 @@ def test_darts_runs_by_its_own_protocol(tmp_path):
 
 
 def test_faithful_switches_every_guard_off():
-    resolved, _ = resolve(SearchConfig(faithful=True), examples=25_000, device=torch.device("cpu"))
+    resolved = resolve(SearchConfig(faithful=True), examples=25_000, device=torch.device("cpu"))
     assert (resolved.experts_lr, resolved.relaxation, resolved.skip_dropout) == ("paper", 1.0, "0")
     assert (resolved.auto_augment, resolved.include_none) == (True, False)
     paper = faithful()

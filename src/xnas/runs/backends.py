@@ -15,34 +15,35 @@ from xnas.engine.distributed import Ranks
 from xnas.engine.train import Training
 from xnas.errors import ConfigError
 from xnas.runs.search_config import SearchConfig
+from xnas.runs.search_plan import SearchPlan
 
 
-def choose_backend(
-    config: SearchConfig, supernet: nn.Module, device: torch.device
-) -> tuple[SearchConfig, list[str]]:
-    """Settings with backend and precision, and a line for what was chosen; a fused supernet is fused."""
-    gpu, notes = device.type == "cuda", []
-    obstacle = None
-    if config.backend == "fused" or (config.backend == "auto" and gpu):
-        obstacle = _fuse(supernet, config)
-    if obstacle and config.backend == "fused":
+def fuse_if_possible(plan: SearchPlan, supernet: nn.Module, device: torch.device) -> SearchPlan:
+    """Fuse the supernet if the plan says so; return the plan, with the plain backend if it cannot be.
+
+    A user who asked for the fused backend gets an error instead.
+    """
+    gpu, chosen = device.type == "cuda", plan.options.backend == "auto"
+    obstacle = _fuse(supernet, plan.options) if plan.backend == "fused" else None
+    if obstacle and not chosen:
         raise ConfigError(f"backend fused: {obstacle}; use --backend reference, or auto")
-    fused = config.backend == "fused" or (config.backend == "auto" and gpu and not obstacle)
-    if config.backend == "auto" and gpu:
-        notes.append("backend fused, for a GPU" if fused else f"backend reference: {obstacle}")
-    precision = config.precision or ("bf16" if fused and gpu else "fp32")
-    if config.precision is None and precision == "bf16":
+    if obstacle:
+        plan = replace(plan, backend="reference", precision=plan.options.precision or "fp32")
+    notes = []
+    if chosen and gpu:
+        notes.append(f"backend reference: {obstacle}" if obstacle else "backend fused, for a GPU")
+    if plan.options.precision is None and plan.precision == "bf16":
         notes.append("precision bf16, for the fused backend on a GPU")
-    return replace(config, backend="fused" if fused else "reference", precision=precision), notes
+    return replace(plan, notes=(*plan.notes, *notes))
 
 
-def _fuse(supernet: nn.Module, config: SearchConfig) -> str | None:
-    """Fuse a supernet, or say why it cannot be."""
-    if config.accounting == "sample":
+def _fuse(supernet: nn.Module, options: SearchConfig) -> str | None:
+    """Fuse a supernet, or say why it cannot be fused."""
+    if options.accounting == "sample":
         return "accounting sample needs plain modules"
     fuse = getattr(supernet, "fuse", None)
     if fuse is None:
-        return f"the {type(supernet).__name__} of the space {config.space} has no fused form"
+        return f"the {type(supernet).__name__} of the space {options.space} has no fused form"
     try:
         fuse()
     except ConfigError as error:
@@ -56,7 +57,7 @@ def is_captured(engine: Search | Training, backend: str) -> bool:
 
 
 def shared_by(ranks: Ranks, batch_size: int, device: torch.device) -> list[str]:
-    """A line on how several processes share a batch, and one on what they do without."""
+    """Lines on how several processes share a batch."""
     if ranks.alone:
         return []
     lines = [

@@ -9,26 +9,27 @@ from xnas.engine import Search, impossible, outlook
 from xnas.methods import ExpertAdvice, experts_learning_rates
 from xnas.process.memory import memory_in_use
 from xnas.runs.prepare import Prepared
-from xnas.runs.search_config import FEW_IMAGES, none_by_default
+from xnas.runs.search_config import FEW_IMAGES
+from xnas.runs.search_plan import none_by_default
 from xnas.runs.sources import holding
 
 
 def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[str]:
     """What was chosen, and how large the search is."""
-    engine, game, config = prepared.search, prepared.game, prepared.config
+    engine, game, plan = prepared.search, prepared.game, prepared.plan
     lines = [f"{images.name}: {images.note}"] if images.note else []
     lines.append(holding(images, engine.train_batch[0].device))
-    lines += [f"chosen: {note}" for note in prepared.notes]
+    lines += [f"chosen: {note}" for note in plan.notes]
     weights = sum(p.numel() for p in engine.weights)
     lines.append(
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
-        f"{game.updates} rounds on {engine.train_batch[0].device} ({config.backend}, {config.precision})"
+        f"{game.updates} rounds on {engine.train_batch[0].device} ({plan.backend}, {plan.precision})"
     )
     if isinstance(engine.method, ExpertAdvice):
         for kind, mixture in engine.mixtures.items():
             rates = experts_learning_rates(mixture.shape[1], kind, game)
             told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
-            lines.append(f"learning rate of the {kind} mixture: {told}; used: {config.experts_lr}")
+            lines.append(f"learning rate of the {kind} mixture: {told}; used: {plan.experts_lr}")
     if resumed:
         lines.append(f"going on after round {engine.rounds}")
     return lines
@@ -36,40 +37,40 @@ def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[s
 
 def cautions(prepared: Prepared, images: Images) -> list[str]:
     """What to think of before it starts."""
-    config, found = prepared.config, []
+    plan, options, found = prepared.plan, prepared.plan.options, []
     if len(images.labels) < FEW_IMAGES:
         found.append(
             f"{len(images.labels)} images are few for a search; a fine-tuned pretrained model will "
             "probably serve better"
         )
     unequal = imbalance(images.labels, images.classes)
-    if unequal and not config.balance:
+    if unequal and not options.balance:
         found.append(f"{unequal}; --balance draws them equally often")
     if isinstance(prepared.search.method, ExpertAdvice):
-        line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=config.wipeout)
+        line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=options.wipeout)
         found += [line] if line else []
-        if not config.wipeout and config.relaxation != 1:
-            found.append(f"without wipeout, relaxation {config.relaxation:g} changes nothing")
-    if config.faithful:
+        if not options.wipeout and plan.relaxation != 1:
+            found.append(f"without wipeout, relaxation {plan.relaxation:g} changes nothing")
+    if options.faithful:
         guards = {
-            "method": (config.method, "xnas"),
-            "relaxation": (f"{config.relaxation:g}", "1"),
-            "skip-dropout": (config.skip_dropout, "0"),
-            "experts-lr": (str(config.experts_lr), "paper"),
-            "auto-augment": (str(config.auto_augment), "True"),
-            "include-none": (str(config.include_none), str(none_by_default(config))),
+            "method": (options.method, "xnas"),
+            "relaxation": (f"{plan.relaxation:g}", "1"),
+            "skip-dropout": (plan.skip_dropout, "0"),
+            "experts-lr": (str(plan.experts_lr), "paper"),
+            "auto-augment": (str(plan.auto_augment), "True"),
+            "include-none": (str(plan.include_none), str(none_by_default(options))),
         }
         changed = [f"{name} {value}" for name, (value, papers) in guards.items() if value != papers]
         if changed:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
     if not isinstance(prepared.search.method, ExpertAdvice) and (
-        (config.relaxation, config.reward_bound, config.wipeout) != (1.0, 1.0, True)
-        or isinstance(config.experts_lr, float)
+        (plan.relaxation, options.reward_bound, options.wipeout) != (1.0, 1.0, True)
+        or isinstance(plan.experts_lr, float)
     ):
         found.append(
-            f"the method {config.method} has no relaxation, wipeout, reward-bound or experts-lr to set"
+            f"the method {options.method} has no relaxation, wipeout, reward-bound or experts-lr to set"
         )
-    if config.auto_augment:
+    if plan.auto_augment:
         found.append("AutoAugment's policy was learned with labels of CIFAR-10")
     return found
 
@@ -90,7 +91,7 @@ def duration(seconds: float) -> str:
 
 def forecast(prepared: Prepared) -> str | None:
     """When to expect wipeouts, from the rounds played so far; None for methods that have none."""
-    if not isinstance(prepared.search.method, ExpertAdvice) or not prepared.config.wipeout:
+    if not isinstance(prepared.search.method, ExpertAdvice) or not prepared.plan.options.wipeout:
         return None
     found = outlook(prepared.search, prepared.game)
     return found.line() if found else None

@@ -5,7 +5,7 @@ Every random choice comes from a named stream of the seed, so that changing one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -16,8 +16,9 @@ from xnas.engine import Search, SearchSettings
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.methods import METHODS, Game
 from xnas.process.devices import pick_device
-from xnas.runs.backends import choose_backend, shared_by
-from xnas.runs.search_config import SearchConfig, parse_skip_dropout, resolve
+from xnas.runs.backends import fuse_if_possible, shared_by
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.search_plan import SearchPlan, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES
 from xnas.space.benchmark_supernet import BenchmarkSupernet
@@ -30,79 +31,72 @@ class Prepared:
     """A search ready to play."""
 
     search: Search
-    config: SearchConfig
+    plan: SearchPlan
     game: Game
-    notes: list[str]
+
+    @property
+    def config(self) -> SearchConfig:
+        """The options with every choice filled in, as config.json records them."""
+        return self.plan.config
 
 
-def prepare(config: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prepared:
+def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prepared:
     """Build supernet, method and batches; every random choice from its own stream of the seed."""
-    device = pick_device(config.device, ranks)
-    train_half, valid_half = halves(images.labels, seed=stream_seed(config.seed, "split"))
-    config, notes = resolve(config, examples=min(len(train_half), len(valid_half)), device=device)
-    supernet = build_supernet(config, images).to(device)
-    config, lines = choose_backend(config, supernet, device)
-    assert config.batch_size is not None  # noqa: S101 - resolved
-    ranks.require_batch(config.batch_size)
-    lines += shared_by(ranks, config.batch_size, device)
-    assert config.epochs is not None  # noqa: S101 - resolved
-    rounds = rounds_per_epoch(len(valid_half), config.batch_size)
+    device = pick_device(options.device, ranks)
+    train_half, valid_half = halves(images.labels, seed=stream_seed(options.seed, "split"))
+    plan = resolve(options, examples=min(len(train_half), len(valid_half)), device=device)
+    ranks.require_batch(plan.batch_size)
+    supernet = build_supernet(plan, images).to(device)
+    plan = fuse_if_possible(plan, supernet, device)
+    plan = replace(plan, notes=(*plan.notes, *shared_by(ranks, plan.batch_size, device)))
+    rounds = rounds_per_epoch(len(valid_half), plan.batch_size)
     game = Game(
-        updates=config.epochs * rounds,
+        updates=plan.epochs * rounds,
         examples=len(valid_half),
-        epochs=config.epochs,
-        batch_size=config.batch_size,
+        epochs=plan.epochs,
+        batch_size=plan.batch_size,
         replications=supernet.replications,
-        accounting=config.accounting,
-        experts_lr=config.experts_lr or "matched",
-        reward_bound=config.reward_bound,
-        relaxation=config.relaxation or 1.0,
-        wipeout=config.wipeout,
-        seed=stream_seed(config.seed, "method"),
-    )
-
-    sources = Sources(
-        images, device, batch_size=config.batch_size, seed=config.seed, count=2, ranks=ranks
+        accounting=options.accounting,
+        experts_lr=plan.experts_lr,
+        reward_bound=options.reward_bound,
+        relaxation=plan.relaxation,
+        wipeout=options.wipeout,
+        seed=stream_seed(options.seed, "method"),
     )
     settings = SearchSettings(
-        epochs=config.epochs,
+        epochs=plan.epochs,
         rounds_per_epoch=rounds,
-        accounting=config.accounting,
-        skip_dropout=parse_skip_dropout(config.skip_dropout or "0"),
-        learning_rate=config.weights_lr,
-        autocast=config.precision == "bf16",
-        seed=stream_seed(config.seed, "dropout"),
+        accounting=options.accounting,
+        skip_dropout=plan.skip_dropout_range,
+        learning_rate=options.weights_lr,
+        autocast=plan.precision == "bf16",
+        seed=stream_seed(options.seed, "dropout"),
     )
-    policy = "cifar10" if config.auto_augment else None
+    sources = Sources(
+        images, device, batch_size=plan.batch_size, seed=options.seed, count=2, ranks=ranks
+    )
+    train = augmentation_for(images, autoaugment="cifar10" if plan.auto_augment else None)
+    valid = augmentation_for(images)
     engine = Search(
         supernet,
-        METHODS[config.method](supernet.mixtures, game),
-        train=sources.make(
-            "training",
-            train_half,
-            augment=augmentation_for(images, autoaugment=policy),
-            balance=config.balance,
-        ),
-        valid=sources.make(
-            "validation", valid_half, augment=augmentation_for(images), balance=config.balance
-        ),
+        METHODS[options.method](supernet.mixtures, game),
+        train=sources.make("training", train_half, augment=train, balance=options.balance),
+        valid=sources.make("validation", valid_half, augment=valid, balance=options.balance),
         settings=settings,
         ranks=ranks,
     )
-    return Prepared(engine, config, game, notes + lines)
+    return Prepared(engine, plan, game)
 
 
-def build_supernet(config: SearchConfig, images: Images) -> Supernet | BenchmarkSupernet:
-    """The supernet of a resolved configuration, with weights from the seed's own stream."""
-    space = SPACES[config.space]
-    assert config.cells is not None  # noqa: S101 - resolved
-    assert config.channels is not None  # noqa: S101 - resolved
+def build_supernet(plan: SearchPlan, images: Images) -> Supernet | BenchmarkSupernet:
+    """The supernet of a plan, with weights from the seed's own stream."""
+    space = SPACES[plan.options.space]
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream_seed(config.seed, "weights"))
+        torch.manual_seed(stream_seed(plan.options.seed, "weights"))
         return build(
-            space.with_none() if config.include_none else space,
+            space.with_none() if plan.include_none else space,
             num_classes=len(images.classes),
             in_chans=images.channels,
-            cells=config.cells,
-            channels=config.channels,
+            cells=plan.cells,
+            channels=plan.channels,
         )

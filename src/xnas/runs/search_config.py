@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
-
-import torch
 
 from xnas.data import DataOptions
 from xnas.errors import ConfigError
@@ -16,8 +13,6 @@ from xnas.options import POSITIVE, Bound, at_least, at_most, option, require_wit
 from xnas.runs.options import ComputeOptions, RunOptions
 from xnas.space import SPACES
 
-LEAST_ROUNDS = 1000
-ROUNDS_PER_EPOCH = 20
 FEW_IMAGES = 1000
 LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
 RELAXATION = Bound("lie in (0, 1]", lambda value: 0 < value <= 1)
@@ -111,58 +106,6 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
             f"skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
         )
     return numbers[0], numbers[-1]
-
-
-def resolve(
-    config: SearchConfig, *, examples: int, device: torch.device
-) -> tuple[SearchConfig, list[str]]:
-    """Settings with nothing left open but the backend, and a line for each that was chosen.
-
-    `examples` is the size of the smaller half of the training images. `runs/backends.py` chooses the
-    backend, and the precision that goes with it, when the supernet is known.
-    """
-    notes = []
-    gpu = device.type == "cuda"
-    batch = config.batch_size
-    if batch is None:
-        batch = max(8, min(96, examples // ROUNDS_PER_EPOCH // 8 * 8))
-        notes.append(f"batch size {batch}: {examples // batch} rounds an epoch from {examples} images")
-    if examples < batch:
-        raise ConfigError(
-            f"batch of {batch}, but only {examples} images in a half; use a smaller --batch-size"
-        )
-    rounds = examples // batch
-    epochs = config.epochs
-    if epochs is None:
-        epochs = max(50, math.ceil(LEAST_ROUNDS / rounds))
-        notes.append(
-            f"{epochs} epochs: {epochs * rounds} rounds (the paper has 50; at least 1000 rounds)"
-        )
-    staged = SPACES[config.space].as_string
-    usual = (5 if gpu else 2) if staged else (8 if gpu else 5)
-    cells, channels = config.cells or usual, config.channels or (16 if gpu else 8)
-    if config.cells is None or config.channels is None:
-        where = " a stage" if staged else ""
-        notes.append(f"{cells} cells{where} of {channels} channels, for a {'GPU' if gpu else 'CPU'}")
-    guarded = config.method == "xnas" and not config.faithful
-    resolved = replace(
-        config,
-        batch_size=batch,
-        epochs=epochs,
-        cells=cells,
-        channels=channels,
-        experts_lr=config.experts_lr or ("paper" if config.faithful else "matched"),
-        relaxation=config.relaxation or 1.0,
-        skip_dropout=config.skip_dropout or ("0.5" if guarded else "0"),
-        include_none=none_by_default(config) if config.include_none is None else config.include_none,
-        auto_augment=config.faithful if config.auto_augment is None else config.auto_augment,
-    )
-    return resolved, notes
-
-
-def none_by_default(config: SearchConfig) -> bool:
-    """Whether `none` is in the space where nothing is said: DARTS and the benchmark have it."""
-    return config.method == "darts" or (config.faithful and SPACES[config.space].as_string)
 
 
 def _require_space(config: SearchConfig) -> None:

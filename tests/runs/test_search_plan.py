@@ -1,0 +1,71 @@
+"""A plan decides everything that the options leave open."""
+
+from dataclasses import fields
+
+import pytest
+import torch
+
+from xnas import ConfigError, SearchConfig
+from xnas.runs.search_plan import resolve
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def planned(examples=1000, device=CPU, **options):
+    return resolve(SearchConfig(**options), examples=examples, device=device)
+
+
+@pytest.mark.parametrize("device", [CPU, GPU])
+def test_nothing_is_left_open(device):
+    plan = planned(device=device)
+    assert [f.name for f in fields(plan) if getattr(plan, f.name) is None] == []
+    for name in ("epochs", "cells", "relaxation", "skip_dropout", "backend", "precision"):
+        assert getattr(plan.config, name) == getattr(plan, name)
+
+
+@pytest.mark.parametrize(
+    ("examples", "batch", "epochs"),
+    [(25_000, 96, 50), (1000, 48, 50), (100, 8, 84)],  # 12 rounds per epoch: 84 give 1000
+)
+def test_batches_give_twenty_rounds_per_epoch_and_epochs_a_thousand_rounds(examples, batch, epochs):
+    plan = planned(examples)
+    assert (plan.batch_size, plan.epochs) == (batch, epochs)
+
+
+def test_a_gpu_has_more_cells_and_the_fused_backend():
+    for device, *expected in ((CPU, 5, 8, "reference", "fp32"), (GPU, 8, 16, "fused", "bf16")):
+        plan = planned(device=device)
+        assert [plan.cells, plan.channels, plan.backend, plan.precision] == expected
+    assert planned(device=GPU, backend="reference").precision == "fp32"
+    assert planned(device=GPU, space="nasbench201").cells == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "skip_dropout", "include_none"),
+    [
+        ({}, "0.5", False),
+        ({"method": "darts"}, "0", True),
+        ({"faithful": True}, "0", False),
+        ({"faithful": True, "space": "nasbench201"}, "0", True),
+        ({"skip_dropout": "0.6:0", "include_none": True}, "0.6:0", True),
+    ],
+)
+def test_guards_follow_from_the_method(options, skip_dropout, include_none):
+    plan = planned(**options)
+    assert (plan.skip_dropout, plan.include_none) == (skip_dropout, include_none)
+
+
+def test_skip_dropout_is_a_number_or_a_fall():
+    assert planned().skip_dropout_range == (0.5, 0.5)
+    assert planned(skip_dropout="0.6:0").skip_dropout_range == (0.6, 0.0)
+
+
+def test_what_the_user_says_is_kept_and_needs_no_note():
+    plan = planned(epochs=3, batch_size=8, cells=4, channels=6, relaxation=0.5, experts_lr=0.1)
+    assert (plan.epochs, plan.batch_size, plan.cells, plan.channels) == (3, 8, 4, 6)
+    assert (plan.relaxation, plan.experts_lr, plan.notes) == (0.5, 0.1, ())
+
+
+def test_a_batch_larger_than_a_half_is_refused():
+    with pytest.raises(ConfigError, match="batch of 64, but only 40 images in a half; use a smaller"):
+        planned(40, batch_size=64)
