@@ -242,7 +242,7 @@ def descend_train_loss(search: Search) -> None:
     """Move the weights against the training loss, mixtures held fixed (line 4, first order)."""
     images, labels = search.train_batch
     search.weight_optimizer.zero_grad()
-    with _precision(search):
+    with precision(search):
         logits = _forward(search, images, _dropped(search))
         loss = cross_entropy(logits, labels)
     loss.backward(inputs=search.leaves)  # type: ignore[no-untyped-call]
@@ -261,12 +261,12 @@ def reveal_rewards(search: Search) -> None:
     images, labels = search.valid_batch
     per_sample = search.settings.accounting == "sample"
     if not search.learning:
-        with torch.no_grad(), _precision(search):
+        with torch.no_grad(), precision(search):
             logits = _forward(search, images, None)
             search.tally.add_valid(cross_entropy(logits, labels), logits, labels)
         return
     mixtures = _mixtures(search, len(labels) if per_sample else 0)
-    with _held_fixed(search.leaves), _precision(search):
+    with _held_fixed(search.leaves), precision(search):
         logits = _forward(search, images, mixtures)
         reduction = "sum" if per_sample else "mean"
         loss = paid = cross_entropy(logits, labels, reduction=reduction)
@@ -346,7 +346,8 @@ def _forward(search: Search, images: Tensor, mixtures: dict[str, Tensor] | None)
     return logits.float()
 
 
-def _precision(search: Search) -> torch.autocast:
+def precision(search: Search) -> torch.autocast:
+    """The context in which a search computes its network."""
     device = search.train_batch[0].device.type
     return torch.autocast(device, dtype=torch.bfloat16, enabled=search.settings.autocast)
 
