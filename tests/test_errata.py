@@ -66,11 +66,12 @@ def prose() -> str:
 # --- The page itself ---
 
 
-@pytest.mark.parametrize("number", ERRATA)
-def test_every_erratum_has_one_entry(number: int) -> None:
-    entries = re.findall(rf"^(?:### .*|\| )\bE{number}\b", PAGE.read_text("utf-8"), re.MULTILINE)
-    # A group's heading announces entries that its own table then holds.
-    assert 1 <= len(entries) <= 2, f"E{number} has {len(entries)} entries in docs/errata.md"
+def test_every_erratum_has_one_entry() -> None:
+    text = PAGE.read_text("utf-8")
+    for number in ERRATA:
+        entries = re.findall(rf"^(?:### .*|\| )\bE{number}\b", text, re.MULTILINE)
+        # A group's heading announces entries that its own table then holds.
+        assert 1 <= len(entries) <= 2, f"E{number} has {len(entries)} entries in docs/errata.md"
 
 
 def test_every_open_question_has_one_entry() -> None:

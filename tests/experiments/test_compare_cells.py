@@ -53,6 +53,7 @@ def test_trainings_of_found_cells_wait_for_their_search(tmp_path, capsys):
     assert [path.name for path in (tmp_path / "cells").iterdir()] == ["darts-default-1.json"]
 
 
+@pytest.mark.evidence
 def test_a_found_cell_is_trained_in_this_process_and_in_others(tmp_path, capsys):
     write(tmp_path, searches=[rehearsed_search(FOUND[0])])
     first, second = "cells-darts-default-0-seed-0", "cells-random_4-seed-0"

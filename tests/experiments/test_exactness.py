@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 import exactness
 
 
+@pytest.mark.evidence
 def test_backends_agree_on_learned_weights(tmp_path, capsys):
     out = tmp_path / "exactness.jsonl"
     words = ["--tiny", "--seeds", "1", "--rounds", "2", "--device", "cpu", "--out", str(out)]

@@ -13,6 +13,8 @@ import write_results
 from compare_cells import FOUND, JOBS, found_genotypes
 from result_tables import Results
 
+pytestmark = pytest.mark.evidence
+
 SEARCHES = {job.name: job for jobs in searches.SETS.values() for job in jobs}.values()
 
 

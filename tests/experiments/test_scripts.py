@@ -49,18 +49,18 @@ def lasting(record):
     return [lasting(v) for v in record] if isinstance(record, list) else record
 
 
-@pytest.mark.parametrize("job", [*quick_accuracy.JOBS, *compare_cells.JOBS], ids=lambda job: job.name)
-def test_the_command_of_a_training_gives_its_settings(job):
-    (cell, data, *_), named = said(job.command)
-    assert TrainConfig(**named, cell=cell) == job.config()
-    assert data == job.data
+def test_the_command_of_a_training_gives_its_settings():
+    for job in (*quick_accuracy.JOBS, *compare_cells.JOBS):
+        (cell, data, *_), named = said(job.command)
+        assert TrainConfig(**named, cell=cell) == job.config(), job.name
+        assert data == job.data, job.name
 
 
-@pytest.mark.parametrize("job", SEARCHES, ids=lambda job: job.name)
-def test_the_command_of_a_search_gives_its_settings(job):
-    (data, *_), named = said(job.command)
-    assert SearchConfig(**named) == job.config()
-    assert data == job.data
+def test_the_command_of_a_search_gives_its_settings():
+    for job in SEARCHES:
+        (data, *_), named = said(job.command)
+        assert SearchConfig(**named) == job.config(), job.name
+        assert data == job.data, job.name
 
 
 def test_names_tell_jobs_apart():
@@ -69,10 +69,10 @@ def test_names_tell_jobs_apart():
     assert len({(job.name, job.command) for job in SEARCHES}) == len({job.name for job in SEARCHES})
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_the_random_cells_are_those_of_their_seeds(seed):
-    cell = Genotype.load(ROOT / "experiments" / "cells" / f"random_{seed}.json")
-    assert cell == Genotype.random("darts", seed)
+def test_the_random_cells_are_those_of_their_seeds():
+    for seed in (1, 2, 3, 4):
+        cell = Genotype.load(ROOT / "experiments" / "cells" / f"random_{seed}.json")
+        assert cell == Genotype.random("darts", seed)
 
 
 def begun_elsewhere(folder):
@@ -82,6 +82,7 @@ def begun_elsewhere(folder):
     (folder / "config.json").write_text(json.dumps(saved), encoding="utf8")
 
 
+@pytest.mark.evidence
 def test_a_training_that_was_cut_goes_on_and_gives_the_same(tmp_path):
     job = trainings.tiny(quick_accuracy.JOBS[0])
     whole = trainings.Runner(arguments(tmp_path / "whole"), Budget(None))(job)
@@ -115,6 +116,7 @@ def truth(tmp_path_factory):
     return write_table(tmp_path_factory.mktemp("truth") / "c10.csv", rows())
 
 
+@pytest.mark.evidence
 def test_the_first_epochs_are_those_of_the_whole_search(tmp_path, truth):
     job, whole = (searches.tiny(searches.SETS[name][0]) for name in ("first-epochs", "full"))
     assert (job.command, job.stop_after, whole.stop_after) == (whole.command, 2, None)
@@ -137,6 +139,7 @@ def test_the_first_epochs_are_those_of_the_whole_search(tmp_path, truth):
     assert again == first
 
 
+@pytest.mark.evidence
 def test_a_search_that_was_cut_goes_on_and_gives_the_same(tmp_path, truth):
     job = searches.tiny(searches.SETS["first-epochs"][2])
     whole = searches.Runner(arguments(tmp_path / "whole", truth=truth), Budget(None))(job)
@@ -148,6 +151,7 @@ def test_a_search_that_was_cut_goes_on_and_gives_the_same(tmp_path, truth):
     assert lasting(whole) == lasting(resumed)
 
 
+@pytest.mark.evidence
 def test_the_script_searches_in_a_process_of_its_own_and_then_has_nothing_left(tmp_path, truth, capsys):
     words = [
         "--tiny",
