@@ -4,6 +4,7 @@ import struct
 import zlib
 
 import numpy as np
+import PIL
 import pytest
 import torch
 from PIL import Image
@@ -125,6 +126,8 @@ def test_dark_grey_of_16_bits_stays_dark(tmp_path):
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("mode", ["LAB", "CMYK", "YCbCr"])
 def test_other_spaces_of_colour_are_converted(tmp_path, mode, channels):
+    if mode == "YCbCr" and int(PIL.__version__.split(".")[0]) < 13:
+        pytest.skip("Pillow before 13 cannot read the YCbCr file that it writes")
     Image.new(mode, (8, 8)).save(tmp_path / "a.tiff")
     image = decode_image(tmp_path / "a.tiff", channels=channels, size=(8, 8), resize="crop")
     assert image.shape == (channels, 8, 8)
