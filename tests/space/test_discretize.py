@@ -357,7 +357,7 @@ class TestErrors:
             ),
             (
                 spoilt(alive=nobody_on_the_last_edge()),
-                "nobody is alive on the edge from 4 to 5 of the normal cell; a mask keeps at least one",
+                "no expert is alive on the edge from 4 to 5 of the normal cell; a mask keeps",
             ),
         ],
         ids=["experts", "rank", "edges", "mask", "nan", "inf", "bool", "nobody"],

@@ -285,7 +285,7 @@ def test_a_mixture_for_every_sample_is_refused():
     fused.fuse()
     images, _ = batch_of(fused)
     each = fused.spread()[NORMAL][:, None].expand(-1, len(images), -1, -1)
-    with pytest.raises(ConfigError, match=r"one mixture a cell.* use the reference backend"):
+    with pytest.raises(ConfigError, match=r"one mixture per cell.* use the reference backend"):
         fused(images, {NORMAL: each})
 
 

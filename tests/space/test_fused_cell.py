@@ -351,7 +351,7 @@ def test_a_mixture_for_every_sample_is_refused():
     fused.fuse()
     images, _ = batch_of(fused)
     each = {kind: u[:, None].expand(-1, len(images), -1, -1) for kind, u in fused.spread().items()}
-    with pytest.raises(ConfigError, match=r"one mixture for a batch.* use --backend reference"):
+    with pytest.raises(ConfigError, match=r"one mixture per batch.* use the reference backend"):
         fused(images, each)
 
 

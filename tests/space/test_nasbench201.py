@@ -21,10 +21,9 @@ from xnas import (
     split_parameters,
 )
 from xnas.space import SPACES, CellKind, explain
-from xnas.space.benchmark_network import benchmark_parameters, meta_network
+from xnas.space.benchmark_network import benchmark_parameters
 from xnas.space.benchmark_supernet import BenchmarkSearchCell, BenchmarkSupernet
 from xnas.space.discretize import strongest_cell
-from xnas.space.supernets import build_supernet
 
 SPACE = SPACES["nasbench201"]
 SAMPLE = Path(__file__).parents[1] / "samples" / "genotype-nasbench201-v1.json"
@@ -105,7 +104,7 @@ class TestSupernet:
     @pytest.mark.parametrize(("space", "experts"), [(SPACE, 4), (SPACE.with_none(), 5)])
     def test_fifteen_cells_share_one_mixture_of_six_forecasters(self, space, experts):
         with torch.device("meta"):
-            model = build_supernet(space, num_classes=10, in_chans=3, cells=5, channels=16)
+            model = space.supernet(space, num_classes=10, in_chans=3, cells=5, channels=16)
         assert isinstance(model, BenchmarkSupernet)
         assert len(cells_of(model)) == 15
         assert len(model.blocks) == 15 + 2
@@ -353,13 +352,16 @@ class TestNetwork:
     def test_a_sample_of_networks_has_them_when_built(self):
         draw = random.Random(0)  # noqa: S311 - a sample
         for operations in draw.sample(all_cells(), 25):
-            model = meta_network(Genotype.from_arch(arch(operations)))
+            with torch.device("meta"):
+                model = create_model(arch(operations))
             assert count_parameters(model) == parameters(operations)
 
     def test_a_network_of_skips_costs_its_stem_reductions_and_classifier(self):
         # 3x3 stem at 32 x 32; two 3x3 and one 1x1 convolution in each reduction, at 16 x 16 and 8 x 8.
         by_hand = 432 * 32**2 + (4608 + 9216 + 512) * 16**2 + (18432 + 36864 + 2048) * 8**2 + 640
-        assert count_macs(meta_network(Genotype.from_arch(SKIPS)), (3, 32, 32)) == by_hand
+        with torch.device("meta"):
+            model = create_model(SKIPS)
+        assert count_macs(model, (3, 32, 32)) == by_hand
 
     @pytest.mark.parametrize(
         "option",

@@ -29,9 +29,7 @@ from xnas.records import RoundCost
 from xnas.runs.backends import is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
-from xnas.space import SPACES
-from xnas.space.benchmark_supernet import BenchmarkSupernet
-from xnas.space.supernet import Supernet
+from xnas.space import SPACES, ParentNetwork
 
 Backend = Literal["reference", "fused"]
 CASES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -103,7 +101,7 @@ def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
 def planned(config: BenchSearchConfig) -> list[tuple[Backend, str]]:
     """What is timed, the plain round with all experts first: ratios are to it."""
     every, *fewer = CASES[config.space]
-    fusable = hasattr(BenchmarkSupernet if SPACES[config.space].as_string else Supernet, "fuse")
+    fusable = hasattr(SPACES[config.space].supernet, "fuse")
     if fusable and pick_device(config.device).type == "cuda":
         return [("reference", every), ("fused", every), *(("fused", case) for case in fewer)]
     plain: list[tuple[Backend, str]] = [("reference", case) for case in (every, *fewer)]
@@ -165,7 +163,7 @@ def noise(config: BenchSearchConfig) -> ImageData:
 
 def keep_experts(search: Search, names: tuple[str, ...]) -> None:
     """Leave only the named experts on every edge, as if the others had been wiped out."""
-    assert isinstance(search.supernet, Supernet | BenchmarkSupernet)  # noqa: S101 - the configuration's
+    assert isinstance(search.supernet, ParentNetwork)  # noqa: S101 - the configuration's
     operations = search.supernet.space.operations
     doomed = [i for i, name in enumerate(operations) if names and name not in names]
     remove_experts(

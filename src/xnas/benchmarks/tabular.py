@@ -17,8 +17,8 @@ from typing import Literal
 from xnas.benchmarks.csv_file import number, read_rows
 from xnas.errors import ConfigError, DatasetError, GenotypeError
 from xnas.space import SPACES, Genotype
+from xnas.space.parent import IDENTITY
 from xnas.space.spaces import NONE
-from xnas.space.supernet import IDENTITY
 
 Epochs = Literal[12, 200]
 Split = Literal["valid", "test"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Annotated
 
+import torch
 from cyclopts import Parameter
 
 from xnas.cli.printing import say
@@ -16,10 +17,12 @@ from xnas.report.cell_figure import draw_genotype, save_svg
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
 from xnas.space import (
+    NETWORKS,
     PRESETS,
     SPACES,
     Genotype,
     NetworkSpec,
+    build_network,
     cell_depth,
     count_macs,
     count_parameters,
@@ -27,7 +30,6 @@ from xnas.space import (
     list_cells,
     zoo_cell,
 )
-from xnas.space.benchmark_network import BENCHMARK, meta_network
 from xnas.space.zoo import PaperRow, ZooCell, genotype_file, is_arch
 from xnas.words import printable
 
@@ -64,10 +66,10 @@ def show(
     genotype = find_genotype(published or cell)
     where = cell if published or is_arch(cell) else genotype_file(cell)
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
-    if SPACES[genotype.space].as_string:
-        say(benchmark_size_lines(genotype))
-    else:
+    if SPACES[genotype.space].defaults.networks is NETWORKS:
         say(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
+    else:
+        say(own_size_lines(genotype))
     if published:
         say(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
@@ -77,8 +79,8 @@ def show(
 
 def show_genotype(genotype: Genotype) -> str:
     """Both cells and the depth, for the terminal; or the one cell and its string."""
-    if SPACES[genotype.space].as_string:
-        return f"{genotype_lines(genotype)}\n\n{genotype.arch}"
+    if genotype.one_line is not None:
+        return f"{genotype_lines(genotype)}\n\n{genotype.one_line}"
     nodes = len(genotype.normal.nodes)
     return (
         f"{genotype_lines(genotype)}\n\n"
@@ -98,13 +100,18 @@ def size_lines(cell: str | Genotype, cifar: NetworkSpec) -> str:
     return aligned_table(header, rows)
 
 
-def benchmark_size_lines(genotype: Genotype) -> str:
-    """What the network of NAS-Bench-201 counts on CIFAR-10, for the terminal."""
-    model, side = meta_network(genotype), PIXELS["cifar"]
-    counts = f"{count_parameters(model):,}", f"{count_macs(model, (3, side, side)):,}"
-    header = ("network", "channels", "cells a stage", "pixels", "parameters", "MACs")
-    sizes = str(BENCHMARK.channels), str(BENCHMARK.cells), f"{side} x {side}"
-    return aligned_table(header, [(genotype.space, *sizes, *counts)])
+def own_size_lines(genotype: Genotype) -> str:
+    """What the networks of a space count that brings its own, for the terminal."""
+    defaults, rows = SPACES[genotype.space].defaults, []
+    for name, spec in defaults.networks.items():
+        with torch.device("meta"):
+            model = build_network(genotype, spec)
+        side = PIXELS.get(name, PIXELS["cifar"])
+        counts = f"{count_parameters(model):,}", f"{count_macs(model, (spec.in_chans, side, side)):,}"
+        shown = genotype.space if len(defaults.networks) == 1 else name
+        rows.append((shown, str(spec.channels), str(spec.cells), f"{side} x {side}", *counts))
+    header = ("network", "channels", defaults.cells_unit, "pixels", "parameters", "MACs")
+    return aligned_table(header, rows)
 
 
 def source_lines(cell: ZooCell) -> str:

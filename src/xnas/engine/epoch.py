@@ -11,8 +11,8 @@ from torch import Tensor
 from xnas.engine.search import Search
 from xnas.errors import RoundError
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
+from xnas.space.parent import IDENTITY
 from xnas.space.spaces import NONE
-from xnas.space.supernet import IDENTITY
 from xnas.theory import normalized_entropy
 
 

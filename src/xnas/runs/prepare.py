@@ -20,10 +20,7 @@ from xnas.runs.backends import fuse_if_possible, shared_by
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.search_plan import SearchPlan, resolve
 from xnas.runs.sources import Sources
-from xnas.space import SPACES
-from xnas.space.benchmark_supernet import BenchmarkSupernet
-from xnas.space.supernet import Supernet
-from xnas.space.supernets import build_supernet as build
+from xnas.space import SPACES, ParentNetwork
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +85,12 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
     return Prepared(engine, plan, game)
 
 
-def build_supernet(plan: SearchPlan, images: Images) -> Supernet | BenchmarkSupernet:
+def build_supernet(plan: SearchPlan, images: Images) -> ParentNetwork:
     """The supernet of a plan, with weights from the seed's own stream."""
     space = SPACES[plan.options.space]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(plan.options.seed, "weights"))
-        return build(
+        return space.supernet(
             space.with_none() if plan.include_none else space,
             num_classes=len(images.classes),
             in_chans=images.channels,

@@ -291,8 +291,11 @@ def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch])
     genotype = discretize(strengths, alive, space, sums)
     edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
     told: dict[str, object] = {"format": "xnas-discretization", "version": 1, "edges": edges}
-    if space.as_string:
-        told |= {"arch": genotype.arch, "arch_with_none": strongest_cell(strengths, alive, space).arch}
+    if genotype.one_line is not None:
+        told |= {
+            "arch": genotype.one_line,
+            "arch_with_none": strongest_cell(strengths, alive, space).one_line,
+        }
     folder.write_json("discretization.json", told)
     books = ledgers(engine.method, engine.mixtures)
     if books:

@@ -116,7 +116,7 @@ def _require_space(config: SearchConfig) -> None:
             f"the space registered as {config.space!r} calls itself {space.name!r}; register it by its "
             "own name"
         )
-    require_within("cells", config.cells, at_least(1 if space.as_string else 3))
+    require_within("cells", config.cells, at_least(space.defaults.least_cells))
     if config.truth is not None and config.space != "nasbench201":
         raise ConfigError(
             f"the truth is known of the space nasbench201, not of {config.space}; leave --truth out, or "

@@ -83,12 +83,12 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         notes.append(
             f"{epochs} epochs: {epochs * rounds} rounds (the paper has 50; at least 1000 rounds)"
         )
-    staged = SPACES[options.space].as_string
-    usual = (5 if gpu else 2) if staged else (8 if gpu else 5)
-    cells, channels = options.cells or usual, options.channels or (16 if gpu else 8)
+    usual = SPACES[options.space].defaults
+    cells = options.cells or usual.cells(gpu=gpu)
+    channels = options.channels or usual.channels(gpu=gpu)
     if options.cells is None or options.channels is None:
-        where = " per stage" if staged else ""
-        notes.append(f"{cells} cells{where} of {channels} channels, for a {'GPU' if gpu else 'CPU'}")
+        where = "GPU" if gpu else "CPU"
+        notes.append(f"{cells} {usual.cells_unit} of {channels} channels, for a {where}")
     guarded = options.method == "xnas" and not options.faithful
     fused = options.backend == "fused" or (options.backend == "auto" and gpu)
     return SearchPlan(
@@ -110,4 +110,6 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
 
 def none_by_default(options: SearchConfig) -> bool:
     """Whether `none` is in the space by default: DARTS and the benchmark have it."""
-    return options.method == "darts" or (options.faithful and SPACES[options.space].as_string)
+    return options.method == "darts" or (
+        options.faithful and SPACES[options.space].defaults.none_if_faithful
+    )

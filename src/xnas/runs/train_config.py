@@ -24,7 +24,6 @@ from xnas.space import (
     count_parameters,
     network_spec,
 )
-from xnas.space.benchmark_network import BENCHMARK
 from xnas.words import counted
 
 MOST_CHANNELS = 1024
@@ -105,7 +104,7 @@ class TrainConfig(TrainOptions):
 
 def require_cells(config: TrainConfig, genotype: Genotype) -> None:
     """Raise for fewer cells than the network of a genotype needs, two of them reductions."""
-    require_within("cells", config.cells, at_least(1 if SPACES[genotype.space].as_string else 3))
+    require_within("cells", config.cells, at_least(SPACES[genotype.space].defaults.least_cells))
 
 
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
@@ -137,15 +136,16 @@ def resolve(
         kind = NETWORKS[config.network or recipe.network]
         recipe = replace(recipe, channels=PRESETS[config.cell], cells=kind.cells)
     notes = []
-    if SPACES[genotype.space].as_string:
+    if not SPACES[genotype.space].defaults.recipe_sizes:
+        own = network_spec(genotype.space, config.network or recipe.network)
         recipe = replace(
             recipe,
-            channels=BENCHMARK.channels,
-            cells=BENCHMARK.cells,
+            channels=own.channels,
+            cells=own.cells,
             auxiliary_weight=0.0,
             drop_path_rate=0.0,
         )
-        notes.append("the benchmark's own network: no auxiliary tower, no drop path")
+        notes.append(f"the network of the space {genotype.space}: no auxiliary tower, no drop path")
     changed = {
         name: getattr(config, name)
         for name in (f.name for f in fields(Recipe))

@@ -11,7 +11,8 @@ from xnas.space.discretize import discretize, explain
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype, cell_depth
 from xnas.space.network import NETWORKS, Network
 from xnas.space.network_spec import NetworkSpec
-from xnas.space.spaces import SPACES, SearchSpace
+from xnas.space.parent import ParentNetwork
+from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
 from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
 
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "Genotype",
     "Network",
     "NetworkSpec",
+    "ParentNetwork",
     "SearchSpace",
+    "SpaceDefaults",
     "build_network",
     "cell_depth",
     "count_macs",

@@ -1,4 +1,4 @@
-"""A cell as data, and as the string that NAS-Bench-201 writes for it.
+"""Cells as the strings that NAS-Bench-201 writes for them.
 
     |nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_1x1~1|none~2|
 
@@ -9,33 +9,12 @@ from. State 0 is the input of the cell; nodes count from 1, each fed by all stat
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from reprlib import repr as brief
 
 from xnas.errors import GenotypeError
+from xnas.space.cell_genotype import CellGenotype, Edge
 
 LONGEST = 10_000  # characters; the benchmark's own strings have some 100
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One operation, applied to the state `source`."""
-
-    operation: str
-    source: int
-
-
-@dataclass(frozen=True, slots=True)
-class CellGenotype:
-    """One cell: the incoming edges of every node, and the states that its output joins."""
-
-    nodes: tuple[tuple[Edge, ...], ...]
-    concat: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Make tuples of lists, so that a cell can be a key."""
-        object.__setattr__(self, "nodes", tuple(tuple(edges) for edges in self.nodes))
-        object.__setattr__(self, "concat", tuple(self.concat))
 
 
 def write_arch(cell: CellGenotype) -> str:

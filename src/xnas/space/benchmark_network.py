@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.nn.operations import FINAL, build_operation
 from xnas.nn.residual import ResidualReduction
-from xnas.space.arch_string import CellGenotype
 from xnas.space.benchmark_supernet import STAGES
-from xnas.space.genotype import Genotype
+from xnas.space.cell_genotype import CellGenotype
 from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
+
+if TYPE_CHECKING:
+    from xnas.space.genotype import Genotype
 
 BENCHMARK = NetworkSpec(num_classes=10, channels=16, cells=5, stem_channels=16)
 """The network that the benchmark trained on CIFAR-10; `cells` are those of a stage."""
@@ -106,9 +108,3 @@ def benchmark_parameters(genotype: Genotype, *, num_classes: int = 10) -> int:
     stem = 27 * widths[0] + 2 * widths[0]
     head = 2 * widths[-1] + widths[-1] * num_classes + num_classes
     return stem + cells + reductions + head
-
-
-def meta_network(genotype: Genotype) -> BenchmarkNetwork:
-    """The benchmark's CIFAR-10 network on the meta device, for counting."""
-    with torch.device("meta"):
-        return BenchmarkNetwork(genotype, BENCHMARK)

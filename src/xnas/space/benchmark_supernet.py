@@ -16,14 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
-from xnas.nn import Forecaster, uniform_mixture
+from xnas.nn import Forecaster
 from xnas.nn.operations import Normalization, build_operation
 from xnas.nn.residual import ResidualReduction
-from xnas.space.spaces import CellKind, SearchSpace
-from xnas.space.supernet import IDENTITY
+from xnas.space.cell_genotype import CellKind
+from xnas.space.parent import ParentNetwork, require_sizes
 
 if TYPE_CHECKING:
     from xnas.space.fused_benchmark import FusedCells
+    from xnas.space.spaces import SearchSpace
 
 STAGES = 3
 NORMALIZATION = Normalization(affine=False, after_pools=False)
@@ -44,7 +45,7 @@ class BenchmarkSearchCell(nn.Module):
         )
 
     def forward(self, x: Tensor, mixture: Tensor) -> Tensor:
-        """Output (batch, channels, ...); `mixture` is (edges, experts), or one a sample."""
+        """Output (batch, channels, ...); `mixture` is (edges, experts), or one per sample."""
         states = [x]
         for (source, node), forecaster, u in zip(
             self.edges, self.forecasters, mixture.unbind(-2), strict=True
@@ -63,11 +64,10 @@ class BenchmarkSearchCell(nn.Module):
         return found
 
 
-class BenchmarkSupernet(nn.Module):
-    """`cells` cells a stage, the first stage with `channels` channels; they double at each reduction."""
+class BenchmarkSupernet(ParentNetwork):
+    """Three stages of `cells` cells, the first with `channels` channels; they double at reductions."""
 
-    mixture_parameters = ("normal_mixture",)
-    normal_identities: Tensor
+    normal_mixture: nn.Parameter
 
     def __init__(
         self,
@@ -78,18 +78,10 @@ class BenchmarkSupernet(nn.Module):
         cells: int = 5,
         channels: int = 16,
     ) -> None:
-        super().__init__()
-        for name, value, least in (
-            ("num_classes", num_classes, 2),
-            ("in_chans", in_chans, 1),
-            ("cells", cells, 1),
-            ("channels", channels, 1),
-        ):
-            if value < least:
-                raise ConfigError(f"{name} must be at least {least}, got {value}")
-        self.space, self.cells_a_stage = space, cells
+        require_sizes(num_classes=num_classes, in_chans=in_chans, cells=cells, channels=channels)
+        super().__init__(space, {CellKind.NORMAL.value: STAGES * cells})
+        self.cells_per_stage = cells
         self.fused_cells: FusedCells | None = None
-        self.replications = {CellKind.NORMAL.value: STAGES * cells}
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
         )
@@ -102,36 +94,19 @@ class BenchmarkSupernet(nn.Module):
         self.blocks = nn.ModuleList(built)
         self.last = nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())
         self.classifier = nn.Linear(channels, num_classes)
-        self.normal_mixture = uniform_mixture(len(space.edges), len(space.operations))
-        identities = torch.tensor([name == IDENTITY for name in space.operations])
-        self.register_buffer(
-            "normal_identities", identities.expand(len(space.edges), -1).clone(), persistent=False
-        )
 
-    @property
-    def mixtures(self) -> dict[str, nn.Parameter]:
-        """The one mixture (forecasters, experts)."""
-        return {CellKind.NORMAL.value: self.normal_mixture}
-
-    def spread(self) -> dict[str, Tensor]:
-        """The mixture copied for every cell: (replications, forecasters, experts)."""
-        kind = CellKind.NORMAL.value
-        return {kind: self.normal_mixture.detach().expand(self.replications[kind], -1, -1)}
-
-    def forward(self, x: Tensor, mixtures: Mapping[str, Tensor] | None = None) -> Tensor:
-        """Logits of images (batch, channels, height, width).
-
-        `mixtures`, one for each cell, stand in for the shared one: (replications, forecasters,
-        experts), or (replications, batch, forecasters, experts) for one a sample.
-        """
-        kind = CellKind.NORMAL.value
-        given = self.normal_mixture.expand(self.replications[kind], -1, -1)
-        rows = given if mixtures is None else mixtures[kind]
+    def logits(self, x: Tensor, mixtures: Mapping[str, Tensor]) -> Tensor:
+        """Return logits (batch, classes) of images (batch, channels, height, width)."""
+        rows = mixtures[CellKind.NORMAL.value]
         # With nothing but `none` alive there is nothing to compute together.
         fused = self.fused_cells is not None and not self.fused_cells.empty
         x = self._through_fused_cells(x, rows) if fused else self._through_cells(x, rows)
         logits: Tensor = self.classifier(self.last(x).mean((-2, -1)))
         return logits
+
+    def forecasters_of(self, kind: str, edge: int) -> list[Forecaster]:  # noqa: ARG002 - there is one
+        """Return the forecaster on this edge of every cell."""
+        return [cell.forecaster(edge) for cell in self._cells()]
 
     @property
     def fused(self) -> bool:
@@ -155,12 +130,8 @@ class BenchmarkSupernet(nn.Module):
             for module in self.modules():
                 if isinstance(module, nn.Conv2d):
                     module.to(memory_format=torch.channels_last)
-        cells = [
-            [block.forecaster(edge) for edge in range(len(block.edges))]
-            for block in self.blocks
-            if isinstance(block, BenchmarkSearchCell)
-        ]
-        size = self.cells_a_stage
+        cells = [[cell.forecaster(edge) for edge in range(len(cell.edges))] for cell in self._cells()]
+        size = self.cells_per_stage
         stages = [cells[first : first + size] for first in range(0, len(cells), size)]
         self.fused_cells = FusedCells(self.space, stages).to(self.normal_mixture.device)
 
@@ -168,21 +139,17 @@ class BenchmarkSupernet(nn.Module):
         """Compute the cells by their modules again."""
         self.fused_cells = None
 
-    def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:  # noqa: ARG002
-        """Delete experts, given by their columns, of one forecaster in every cell; undoes `fuse`."""
-        doomed = [self.space.operations[expert] for expert in experts]
+    def wipe(self, kind: str, forecaster: int, experts: Iterable[int]) -> None:
+        """Delete experts, given by their columns, of one edge in every cell; undoes `fuse`."""
         self.unfuse()
-        for block in self.blocks:
-            if isinstance(block, BenchmarkSearchCell):
-                block.forecaster(forecaster).wipe(doomed)
-
-    def identities(self, kind: str) -> Tensor:  # noqa: ARG002 - there is one
-        """Mask (forecasters, experts) of the skip connections."""
-        return self.normal_identities
+        super().wipe(kind, forecaster, experts)
 
     def stages(self, kind: str) -> tuple[int, ...]:  # noqa: ARG002 - there is one
-        """For each cell its stage: how many reductions came before it."""
-        return tuple(stage for stage in range(STAGES) for _ in range(self.cells_a_stage))
+        """Return for each cell its stage: how many reductions came before it."""
+        return tuple(stage for stage in range(STAGES) for _ in range(self.cells_per_stage))
+
+    def _cells(self) -> list[BenchmarkSearchCell]:
+        return [block for block in self.blocks if isinstance(block, BenchmarkSearchCell)]
 
     def _through_cells(self, x: Tensor, mixtures: Tensor) -> Tensor:
         rows = iter(mixtures.unbind(0))
@@ -195,8 +162,8 @@ class BenchmarkSupernet(nn.Module):
         assert self.fused_cells is not None  # noqa: S101 - for the type checker
         if mixtures.dim() != 3:
             raise ConfigError(
-                "the fused backend takes one mixture a cell, (replications, forecasters, experts), got "
-                f"{tuple(mixtures.shape)}; for one a sample use the reference backend"
+                "the fused backend takes one mixture per cell, (replications, edges, operations), got "
+                f"{tuple(mixtures.shape)}; for one per sample use the reference backend"
             )
         if x.is_cuda:
             x = x.contiguous(memory_format=torch.channels_last)

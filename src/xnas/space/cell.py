@@ -10,13 +10,18 @@ Departure: Sec. 9.2 has a 1x1 convolution behind the nodes; they are concatenate
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from xnas.nn import Forecaster
 from xnas.nn.operations import SEARCH, FactorizedReduction, build_operation, relu_conv_bn
+from xnas.space.cell_genotype import CellKind
 from xnas.space.layout import edge_stride
-from xnas.space.spaces import CellKind, SearchSpace
+
+if TYPE_CHECKING:
+    from xnas.space.spaces import SearchSpace
 
 
 class SearchCell(nn.Module):

@@ -10,9 +10,8 @@ from torch import nn
 from xnas.errors import ConfigError, UnknownNameError
 from xnas.nn.parameters import require_module
 from xnas.registry import known_names
-from xnas.space.benchmark_network import BENCHMARK, BenchmarkNetwork
 from xnas.space.genotype import Genotype
-from xnas.space.network import NETWORKS, CellNetwork, Network
+from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.spaces import SPACES
 from xnas.space.zoo import PRESETS, find_genotype
@@ -59,7 +58,7 @@ def create_model(
 
 def network_spec(space: str, network: str = "cifar") -> NetworkSpec:
     """Return the network of that name for cells of a space, with the sizes it has by default."""
-    known = _networks(space)
+    known = SPACES[space].defaults.networks
     if network not in known:
         raise UnknownNameError(f"no network called {network!r}; {known_names(network, known)}")
     return known[network]
@@ -67,19 +66,15 @@ def network_spec(space: str, network: str = "cifar") -> NetworkSpec:
 
 def build_network(genotype: Genotype, spec: NetworkSpec) -> Network:
     """Return the network of a genotype as it is described, with random weights."""
+    space = SPACES[genotype.space]
     network_spec(genotype.space, spec.network)
-    staged = SPACES[genotype.space].as_string
     for name, value, least in (
         ("num_classes", spec.num_classes, 1),
-        ("cells", spec.cells, 1 if staged else 3),
+        ("cells", spec.cells, space.defaults.least_cells),
     ):
         if value < least:
             raise ConfigError(f"{name} must be at least {least}, got {value}")
-    return BenchmarkNetwork(genotype, spec) if staged else CellNetwork(genotype, spec)
-
-
-def _networks(space: str) -> dict[str, NetworkSpec]:
-    return {"cifar": BENCHMARK} if SPACES[space].as_string else NETWORKS
+    return space.network(genotype, spec)
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -25,8 +25,8 @@ from xnas.records import EdgeChoice
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype
 from xnas.space.spaces import NONE, SPACES, SearchSpace
 
-Tables = Mapping[CellKind, Tensor] | Mapping[str, Tensor]
-"""By kind of cell, a tensor (forecasters, experts) whose rows are `space.edges`."""
+ByKind = Mapping[CellKind, Tensor] | Mapping[str, Tensor]
+"""For each kind of cell a tensor (edges, operations), in the order of `space.edges`."""
 
 NO_RIVAL, LIVING, STRENGTH = "no rival", "living experts", "strength"
 LEAD, SOURCE = "lead of the sums", "lower source index"
@@ -34,16 +34,29 @@ ONLY_NONE = "only none is alive"
 
 
 def discretize(
-    strengths: Tables,
-    alive: Tables,
+    strengths: ByKind,
+    alive: ByKind,
     space: SearchSpace | str,
-    cumulative_rewards: Tables | None = None,
+    cumulative_rewards: ByKind | None = None,
 ) -> Genotype:
-    """The cells that a search found; `explain`, with the same arguments, says why.
+    """Return the cells that a search found; `explain`, with the same arguments, says why.
 
-    `strengths` rank experts and edges, `alive` is a boolean mask, `cumulative_rewards` break ties:
-    give `ExpertsOptimizer.comparable_sums`, because sums that froze when experts were wiped mislead. The
-    edges of a node come in the order of their sources. `space` must be registered in `SPACES`.
+    Each argument but `space` has, for each kind of cell, one tensor (edges, operations) whose rows are
+    `space.edges` and whose columns are `space.operations`. `strengths` rank operations and edges.
+    `alive` is a boolean mask; only living operations are chosen. `cumulative_rewards` break ties
+    between edges. They have to be comparable: those of a wiped expert froze in the round that wiped it,
+    so give `ExpertsOptimizer.comparable_sums`, which puts it as far behind the leader as it was then.
+    The edges of a node come in the order of their sources. `space` must be registered in `SPACES`.
+
+    >>> import torch
+    >>> from xnas.space import SPACES
+    >>> space = SPACES["darts"]
+    >>> strengths = {"normal": torch.zeros(14, 7), "reduction": torch.zeros(14, 7)}
+    >>> strengths["normal"][:, space.operations.index("sep_conv_3x3")] = 1.0
+    >>> alive = {kind: torch.ones(14, 7, dtype=torch.bool) for kind in strengths}
+    >>> genotype = discretize(strengths, alive, "darts")
+    >>> genotype.normal.nodes[0]
+    (Edge(operation='sep_conv_3x3', source=0), Edge(operation='sep_conv_3x3', source=1))
     """
     space = SPACES[space] if isinstance(space, str) else space
     kept = [c for c in explain(strengths, alive, space, cumulative_rewards) if c.kept]
@@ -60,10 +73,11 @@ def discretize(
     return Genotype(space.name, *cells)
 
 
-def strongest_cell(strengths: Tables, alive: Tables, space: SearchSpace) -> Genotype:
-    """The cell of the strongest living expert on every edge, `none` among them.
+def strongest_cell(strengths: ByKind, alive: ByKind, space: SearchSpace) -> Genotype:
+    """Return the cell of the strongest living expert on every edge, `none` among them.
 
-    For spaces that keep all edges, where `none` could be chosen and `discretize` does not.
+    It is for spaces that keep all edges, where `none` could be chosen and `discretize` does not. Shapes
+    are those of `discretize`.
     """
     cells = []
     for kind in space.kinds:
@@ -72,7 +86,7 @@ def strongest_cell(strengths: Tables, alive: Tables, space: SearchSpace) -> Geno
         best = u.masked_fill(~living, -torch.inf).argmax(-1).tolist()
         chosen = dict(zip(space.edges, (space.operations[i] for i in best), strict=True))
         nodes = tuple(
-            tuple(Edge(chosen[source, node], source) for source in range(node))
+            tuple(Edge(chosen[source, node], source) for source in space.sources(node))
             for node in space.node_numbers
         )
         cells.append(CellGenotype(nodes, space.concat))
@@ -80,12 +94,15 @@ def strongest_cell(strengths: Tables, alive: Tables, space: SearchSpace) -> Geno
 
 
 def explain(
-    strengths: Tables,
-    alive: Tables,
+    strengths: ByKind,
+    alive: ByKind,
     space: SearchSpace | str,
-    cumulative_rewards: Tables | None = None,
+    cumulative_rewards: ByKind | None = None,
 ) -> tuple[EdgeChoice, ...]:
-    """What becomes of every edge, kept or not, and what decided it: kind by kind, as `space.edges`."""
+    """Return for every edge whether it is kept and what decided it, by kind, as in `space.edges`.
+
+    Arguments and shapes are those of `discretize`.
+    """
     space = SPACES[space] if isinstance(space, str) else space
     choices: list[EdgeChoice] = []
     for kind in space.kinds:
@@ -94,7 +111,7 @@ def explain(
         sums = None
         if cumulative_rewards is not None:
             sums = _table(cumulative_rewards, "cumulative_rewards", kind, space).tolist()
-        _require_somebody(living, kind, space)
+        _require_living(living, kind, space)
         rows = zip(space.edges, u.tolist(), living.tolist(), sums or [None] * len(u), strict=True)
         edges = [_read_edge(space, *row) for row in rows]
         for node in space.node_numbers:
@@ -196,7 +213,7 @@ def _reason(edge: _Incoming, rival: _Incoming | None) -> str:
     return f"{ONLY_NONE}; {reason}" if edge.hollow else reason
 
 
-def _table(tables: Tables, name: str, kind: CellKind, space: SearchSpace) -> Tensor:
+def _table(tables: ByKind, name: str, kind: CellKind, space: SearchSpace) -> Tensor:
     """One kind's tensor, in float64 unless it is the mask, or a clear error."""
     by_name = {str(key): value for key, value in tables.items()}
     kinds = ", ".join(space.kinds)
@@ -222,10 +239,10 @@ def _table(tables: Tables, name: str, kind: CellKind, space: SearchSpace) -> Ten
     return table.double()
 
 
-def _require_somebody(living: Tensor, kind: CellKind, space: SearchSpace) -> None:
+def _require_living(living: Tensor, kind: CellKind, space: SearchSpace) -> None:
     for (source, node), lives in zip(space.edges, living.any(-1).tolist(), strict=True):
         if not lives:
             raise ConfigError(
-                f"nobody is alive on the edge from {source} to {node} of the {kind} cell; a mask keeps "
-                "at least one expert an edge"
+                f"no expert is alive on the edge from {source} to {node} of the {kind} cell; a mask "
+                "keeps at least one expert per edge"
             )

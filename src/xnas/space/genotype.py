@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from reprlib import repr as brief
-from typing import NoReturn
 
 from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.files import open_plain, whole_file
-from xnas.space.arch_string import CellGenotype, Edge, read_arch, write_arch
-from xnas.space.spaces import INPUTS, NONE, SPACES, CellKind, SearchSpace
+from xnas.space.arch_string import read_arch
+from xnas.space.cell_genotype import NONE, CellGenotype, CellKind, Edge
+from xnas.space.notations import EdgeLists, require_keys
+from xnas.space.spaces import SPACES, SearchSpace
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 
@@ -81,7 +82,7 @@ class Genotype:
                 tuple(
                     tuple(
                         Edge(draw.choice(operations), source)
-                        for source in sorted(draw.sample(range(node), space.kept_edges or node))
+                        for source in _drawn(draw, space.sources(node), space.kept_edges)
                     )
                     for node in space.node_numbers
                 ),
@@ -99,9 +100,14 @@ class Genotype:
     @property
     def arch(self) -> str:
         """The cell as a string of NAS-Bench-201."""
-        if not SPACES[self.space].as_string:
+        if self.one_line is None:
             raise GenotypeError(f"cells of the space {self.space!r} have no string; use to_json")
-        return write_arch(self.normal)
+        return self.one_line
+
+    @property
+    def one_line(self) -> str | None:
+        """The cells as one short string, or None if the space's notation has none."""
+        return SPACES[self.space].notation.one_line(self._cells())
 
     def cell(self, kind: CellKind) -> CellGenotype:
         """The cell of that kind."""
@@ -111,14 +117,11 @@ class Genotype:
         return cell
 
     def to_json(self) -> str:
-        """As JSON, one node a line."""
+        """Return JSON text, with one node per line."""
         header = {"format": FORMAT, "version": VERSION, "space": self.space}
-        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in header.items()]
-        if SPACES[self.space].as_string:
-            lines.append(f' "arch": {json.dumps(self.arch)}')
-        else:
-            kinds = SPACES[self.space].kinds
-            lines += [f' "{kind}": {_cell_to_json(self.cell(kind))}' for kind in kinds]
+        texts = {key: json.dumps(value) for key, value in header.items()}
+        texts |= SPACES[self.space].notation.write(self._cells())
+        lines = [f" {json.dumps(key)}: {text}" for key, text in texts.items()]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
@@ -126,12 +129,14 @@ class Genotype:
         """Read what `to_json` wrote; anything else is a GenotypeError that names the fault."""
         value = _parse(text)
         space = _read_header(value)
-        if space in SPACES and SPACES[space].as_string:
-            _require_keys(value, (*HEADER, "arch"), "the genotype")
-            return cls.from_arch(value["arch"], space)
         kinds = SPACES[space].kinds if space in SPACES else tuple(CellKind)
-        _require_keys(value, (*HEADER, *kinds), "the genotype")
-        return cls(space, *(_read_cell(value[kind], kind) for kind in kinds))
+        notation = SPACES[space].notation if space in SPACES else EdgeLists()
+        require_keys(value, (*HEADER, *notation.keys(kinds)), "the genotype")
+        cells = notation.read(value, kinds)
+        return cls(space, *(cells[kind] for kind in kinds))
+
+    def _cells(self) -> dict[CellKind, CellGenotype]:
+        return {kind: self.cell(kind) for kind in SPACES[self.space].kinds}
 
     @classmethod
     def load(cls, path: Path | str) -> Genotype:
@@ -165,6 +170,11 @@ class Genotype:
             raise GenotypeError(
                 f"cannot write the genotype {path}: {reason}; choose a file in a folder that exists"
             ) from error
+
+
+def _drawn(draw: Random, sources: tuple[int, ...], kept: int | None) -> list[int]:
+    """Sources of a random node's edges, ascending; all of them unless the space keeps fewer."""
+    return sorted(draw.sample(sources, len(sources) if kept is None else kept))
 
 
 def cell_depth(genotype: Genotype) -> float:
@@ -207,12 +217,6 @@ def _require_graph(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
         raise GenotypeError(
             f"concat of the {kind} cell is {brief(list(cell.concat))}; every state may stand there once"
         )
-
-
-def _cell_to_json(cell: CellGenotype) -> str:
-    nodes = [json.dumps([(edge.operation, edge.source) for edge in edges]) for edges in cell.nodes]
-    joined = ",\n   ".join(nodes)
-    return f'{{\n  "nodes": [\n   {joined}\n  ],\n  "concat": {json.dumps(cell.concat)}\n }}'
 
 
 def _parse(text: str) -> dict[str, object]:
@@ -265,37 +269,3 @@ def _read_header(value: dict[str, object]) -> str:
             f"the search space of the genotype is {given}; it must be a name, of {', '.join(SPACES)}"
         )
     return space
-
-
-def _read_cell(value: object, kind: CellKind) -> CellGenotype:
-    where = f"the {kind} cell"
-    if not isinstance(value, dict):
-        raise GenotypeError(f"{where} is {brief(value)}; it must be an object with nodes and concat")
-    _require_keys(value, ("nodes", "concat"), where)
-    nodes, concat = value["nodes"], value["concat"]
-    if not isinstance(concat, list):
-        raise GenotypeError(f"concat of {where} is {brief(concat)}; it must be a list of states")
-    if not isinstance(nodes, list):
-        raise GenotypeError(f"nodes of {where} are {brief(nodes)}; they must be a list")
-    return CellGenotype(
-        tuple(_read_node(edges, f"node {node} of {where}") for node, edges in enumerate(nodes, INPUTS)),
-        tuple(concat),
-    )
-
-
-def _read_node(value: object, where: str) -> tuple[Edge, ...]:
-    def complain(found: object) -> NoReturn:
-        raise GenotypeError(f"{where} holds {brief(found)}; a node is a list of [operation, source]")
-
-    if not isinstance(value, list):
-        complain(value)
-    return tuple(Edge(*e) if isinstance(e, list) and len(e) == 2 else complain(e) for e in value)
-
-
-def _require_keys(value: dict[str, object], names: tuple[str, ...], what: str) -> None:
-    for name in names:
-        if name not in value:
-            raise GenotypeError(f"{what} lacks {str(name)!r}; its keys are {', '.join(names)}")
-    for name in value:
-        if name not in names:
-            raise GenotypeError(f"{what} has the unknown key {brief(name)}; keys are {', '.join(names)}")

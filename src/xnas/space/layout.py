@@ -5,7 +5,7 @@ Both the parent network of a search and the final one follow this.
 
 from __future__ import annotations
 
-from xnas.space.spaces import INPUTS, CellKind
+from xnas.space.cell_genotype import INPUTS, CellKind
 
 
 def cell_kinds(cells: int) -> tuple[CellKind, ...]:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -28,10 +28,12 @@ from xnas.nn.operations import (
     build_operation,
     relu_conv_bn,
 )
-from xnas.space.genotype import CellGenotype, CellKind, Genotype
+from xnas.space.cell_genotype import INPUTS, CellGenotype, CellKind
 from xnas.space.layout import cell_kinds, edge_stride
 from xnas.space.network_spec import NetworkSpec
-from xnas.space.spaces import INPUTS
+
+if TYPE_CHECKING:
+    from xnas.space.genotype import Genotype
 
 NETWORKS = {
     "cifar": NetworkSpec(network="cifar", num_classes=10, channels=36, cells=20, stem_channels=108),

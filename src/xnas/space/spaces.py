@@ -11,32 +11,40 @@ search finds less than the rule of `darts` allows: under that name the older pub
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from reprlib import repr as brief
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from xnas.errors import ConfigError, GenotypeError
 from xnas.nn.operations import OPERATIONS
 from xnas.registry import Registry, known_names
+from xnas.space.benchmark_network import BENCHMARK, BenchmarkNetwork
+from xnas.space.benchmark_supernet import BenchmarkSupernet
+from xnas.space.cell_genotype import INPUTS, NONE, CellGenotype, CellKind
+from xnas.space.network import NETWORKS, CellNetwork, Network
+from xnas.space.network_spec import NetworkSpec
+from xnas.space.notations import ArchString, EdgeLists, Notation
+from xnas.space.parent import ParentNetwork
+from xnas.space.supernet import LEAST_CELLS, Supernet
 
 if TYPE_CHECKING:
-    from xnas.space.genotype import CellGenotype
+    from xnas.space.genotype import Genotype
 
-INPUTS = 2
-"""States of a cell that are not its own nodes."""
+__all__ = [
+    "INPUTS",
+    "NONE",
+    "SPACES",
+    "CellKind",
+    "SearchSpace",
+    "SpaceDefaults",
+    "complete_cell",
+    "published_cell",
+    "searched_cell",
+]
+
 EDGES_PER_NODE = 2
 """Incoming edges that a node keeps (Sec. 2.1, "The Discretization Stage")."""
-NONE = "none"
-"""The operation that is no connection: it may take part in a search and is never chosen."""
-
-
-class CellKind(StrEnum):
-    """Normal cells keep the size of an image, reduction cells halve it."""
-
-    NORMAL = "normal"
-    REDUCTION = "reduction"
 
 
 def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
@@ -127,9 +135,69 @@ def require_operation(space: SearchSpace, operation: str, where: str) -> None:
         )
 
 
+class SupernetBuilder(Protocol):
+    """Builds the supernet that a search of a space trains; a subclass of `ParentNetwork` does."""
+
+    def __call__(
+        self, space: SearchSpace, *, num_classes: int, in_chans: int, cells: int, channels: int
+    ) -> ParentNetwork:
+        """Return the supernet with uniform mixtures and random weights."""
+
+
+class NetworkBuilder(Protocol):
+    """Builds the final network of a genotype; a subclass of `Network` does."""
+
+    def __call__(self, genotype: Genotype, spec: NetworkSpec) -> Network:
+        """Return the network with random weights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpaceDefaults:
+    """Sizes and choices that hold for a space where a user gives none."""
+
+    cells_on_cpu: int = 5
+    """Cells of the supernet in a search on a CPU."""
+    cells_on_gpu: int = 8
+    channels_on_cpu: int = 8
+    """Channels of the supernet's first cell in a search on a CPU."""
+    channels_on_gpu: int = 16
+    least_cells: int = LEAST_CELLS
+    """Fewest cells that supernet and network can have."""
+    cells_unit: str = "cells"
+    """What a number of cells counts, for messages: `cells`, or `cells per stage`."""
+    none_if_faithful: bool = False
+    """Whether `none` takes part in a faithful search, as the space was published with it."""
+    networks: Mapping[str, NetworkSpec] = field(default_factory=lambda: NETWORKS, hash=False)
+    """Final networks by name, with the sizes that they have by default; `cifar` is the usual one."""
+    recipe_sizes: bool = True
+    """Whether a training takes channels, cells, auxiliary tower and drop path from its recipe. If not,
+    it takes the sizes of `networks`, and the network has neither tower nor drop path."""
+
+    def cells(self, *, gpu: bool) -> int:
+        """Return the cells of a supernet."""
+        return self.cells_on_gpu if gpu else self.cells_on_cpu
+
+    def channels(self, *, gpu: bool) -> int:
+        """Return the channels of a supernet's first cell."""
+        return self.channels_on_gpu if gpu else self.channels_on_cpu
+
+
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """What a search may find. Operations are ordered: ties go to the earlier one."""
+    """What a search may find, and everything that depends on it. Ties go to the earlier operation.
+
+    A space with other operations or fewer nodes uses the supernet and the networks of DARTS:
+
+    >>> space = SearchSpace("narrow", ("sep_conv_3x3", "skip_connect"), nodes=2)
+    >>> space.edges
+    ((0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+
+    A space of another shape brings its own: `supernet`, a subclass of `ParentNetwork` that computes
+    `logits` and names its forecasters in `forecasters_of`; `network`, a subclass of `Network` that
+    computes `maps`; `defaults` with the sizes of both; and, if JSON with lists of edges does not suit
+    its cells, a `notation`. `SPACES.add` registers it, `SearchConfig(space=...)` searches it, and a
+    training takes its genotypes. tests/space/test_own_space.py has a complete one.
+    """
 
     name: str
     operations: tuple[str, ...]
@@ -140,8 +208,14 @@ class SearchSpace:
     """Incoming edges that a node keeps when a search ends; None keeps all."""
     kinds: tuple[CellKind, ...] = field(default=tuple(CellKind), kw_only=True)
     """Kinds of cells, each with mixtures and a genotype of its own."""
-    as_string: bool = field(default=False, kw_only=True)
-    """Whether genotypes are written as one string, in the notation of NAS-Bench-201."""
+    notation: Notation = field(default=EdgeLists(), kw_only=True)
+    """How genotypes are written: as lists of edges, or as one string like NAS-Bench-201's."""
+    supernet: SupernetBuilder = field(default=Supernet, repr=False, kw_only=True)
+    """Builds the network that a search trains."""
+    network: NetworkBuilder = field(default=CellNetwork, repr=False, kw_only=True)
+    """Builds the final network of a genotype."""
+    defaults: SpaceDefaults = field(default=SpaceDefaults(), repr=False, kw_only=True)
+    """Sizes where a user gives none."""
     rule: Callable[[SearchSpace, CellKind, CellGenotype], None] = field(
         default=searched_cell, repr=False, kw_only=True
     )
@@ -165,6 +239,10 @@ class SearchSpace:
     def edges(self) -> tuple[tuple[int, int], ...]:
         """Pairs (source, node), node by node, sources ascending: the rows of a mixture."""
         return tuple((source, node) for node in self.node_numbers for source in range(node))
+
+    def sources(self, node: int) -> tuple[int, ...]:
+        """Return the states from which edges lead to a node."""
+        return tuple(source for source, target in self.edges if target == node)
 
     @property
     def node_numbers(self) -> range:
@@ -213,7 +291,18 @@ SPACES.add(
         inputs=1,
         kept_edges=None,
         kinds=(CellKind.NORMAL,),
-        as_string=True,
         rule=complete_cell,
+        notation=ArchString(),
+        supernet=BenchmarkSupernet,
+        network=BenchmarkNetwork,
+        defaults=SpaceDefaults(
+            cells_on_cpu=2,
+            cells_on_gpu=5,
+            least_cells=1,
+            cells_unit="cells per stage",
+            none_if_faithful=True,
+            networks={"cifar": BENCHMARK},
+            recipe_sizes=False,
+        ),
     ),
 )

@@ -13,20 +13,22 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
-from xnas.nn import uniform_mixture
+from xnas.nn import Forecaster
 from xnas.nn.operations import fuse
 from xnas.space.cell import SearchCell
+from xnas.space.cell_genotype import CellKind
 from xnas.space.layout import cell_kinds, edge_stride
 from xnas.space.packing import own_buffers
-from xnas.space.spaces import CellKind, SearchSpace
+from xnas.space.parent import ParentNetwork, require_sizes
 
 if TYPE_CHECKING:
     from xnas.space.fused_cell import FusedCell
+    from xnas.space.spaces import SearchSpace
 
-IDENTITY = "skip_connect"
+LEAST_CELLS = 3  # two of them reductions
 
 
-class Supernet(nn.Module):
+class Supernet(ParentNetwork):
     """A network of `cells` cells, the first of them with `channels` channels a node.
 
     Reduction cells stand at one and two thirds of the depth; channels double there. The stem has
@@ -36,7 +38,8 @@ class Supernet(nn.Module):
     parameter counts do not fit (E22 in docs/errata.md).
     """
 
-    mixture_parameters = ("normal_mixture", "reduction_mixture")
+    normal_mixture: nn.Parameter
+    reduction_mixture: nn.Parameter
 
     def __init__(
         self,
@@ -47,10 +50,21 @@ class Supernet(nn.Module):
         cells: int = 8,
         channels: int = 16,
     ) -> None:
-        super().__init__()
-        _require(num_classes, in_chans, cells, channels)
-        self.space, self.kinds = space, cell_kinds(cells)
-        self.replications = {k.value: self.kinds.count(k) for k in space.kinds}  # r_c of Sec. 3.1
+        require_sizes(
+            num_classes=num_classes,
+            in_chans=in_chans,
+            cells=cells,
+            channels=channels,
+            least_cells=LEAST_CELLS,
+        )
+        if space.kinds != tuple(CellKind):
+            raise ConfigError(
+                f"the supernet of DARTS has normal and reduction cells, the space {space.name!r} has "
+                f"{', '.join(space.kinds)}; give the space a supernet of its own"
+            )
+        kinds = cell_kinds(cells)
+        super().__init__(space, {kind.value: kinds.count(kind) for kind in space.kinds})
+        self.kinds = kinds
         stem = channels * min(in_chans, 3)
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, stem, 3, padding=1, bias=False), nn.BatchNorm2d(stem)
@@ -67,38 +81,9 @@ class Supernet(nn.Module):
         self.cells = nn.ModuleList(built)
         self._fused: list[FusedCell] = []
         self.classifier = nn.Linear(inputs[1], num_classes)
-        forecasters, experts = len(space.edges), len(space.operations)
-        self.normal_mixture = uniform_mixture(forecasters, experts)
-        self.reduction_mixture = uniform_mixture(forecasters, experts)
-        for kind in space.kinds:  # on the device, where a round needs them
-            self.register_buffer(f"{kind}_identities", _identities(space, kind), persistent=False)
 
-    @property
-    def mixtures(self) -> dict[str, nn.Parameter]:
-        """The two mixtures (forecasters, experts), by kind of cell."""
-        return {
-            CellKind.NORMAL.value: self.normal_mixture,
-            CellKind.REDUCTION.value: self.reduction_mixture,
-        }
-
-    def spread(self) -> dict[str, Tensor]:
-        """Each mixture copied for every cell of its kind: (replications, forecasters, experts)."""
-        return {
-            kind: mixture.detach().expand(self.replications[kind], -1, -1)
-            for kind, mixture in self.mixtures.items()
-        }
-
-    def forward(self, x: Tensor, mixtures: Mapping[str, Tensor] | None = None) -> Tensor:
-        """Logits of images (batch, channels, height, width).
-
-        `mixtures`, one for each cell of a kind, stand in for the shared ones: (replications,
-        forecasters, experts), or (replications, batch, forecasters, experts) for one a sample.
-        """
-        if mixtures is None:
-            mixtures = {
-                kind: mixture.expand(self.replications[kind], -1, -1)
-                for kind, mixture in self.mixtures.items()
-            }
+    def logits(self, x: Tensor, mixtures: Mapping[str, Tensor]) -> Tensor:
+        """Return logits (batch, classes) of images (batch, channels, height, width)."""
         rows = {kind: iter(mixture.unbind(0)) for kind, mixture in mixtures.items()}
         executed = self._executed(mixtures)
         before_that = previous = self.stem(x)
@@ -106,6 +91,14 @@ class Supernet(nn.Module):
             before_that, previous = previous, cell(before_that, previous, next(rows[kind]))
         logits: Tensor = self.classifier(previous.mean((-2, -1)))
         return logits
+
+    def forecasters_of(self, kind: str, edge: int) -> list[Forecaster]:
+        """Return the forecaster on this edge of every cell of a kind."""
+        return [cell.forecaster(edge) for cell in self._cells() if cell.kind == kind]
+
+    def stride(self, kind: str, source: int) -> int:
+        """Return 2 for edges of a reduction cell that leave its inputs, otherwise 1."""
+        return edge_stride(CellKind(kind), source)
 
     def fuse(self) -> None:
         """Compute what the cells compute by fewer and larger calls; again after deletions."""
@@ -137,19 +130,12 @@ class Supernet(nn.Module):
 
         Undoes `fuse`.
         """
-        doomed = [self.space.operations[expert] for expert in experts]
         if self.fused:
             self.unfuse()
-        for cell in self._cells():
-            if cell.kind == kind:
-                cell.forecaster(forecaster).wipe(doomed)
-
-    def identities(self, kind: str) -> Tensor:
-        """Mask (forecasters, experts) of the skip connections that pass their input on unchanged."""
-        return self.get_buffer(f"{kind}_identities")
+        super().wipe(kind, forecaster, experts)
 
     def stages(self, kind: str) -> tuple[int, ...]:
-        """For each cell of a kind, its stage: how many reductions came before it."""
+        """Return for each cell of a kind its stage: how many reductions came before it."""
         return tuple(
             self.kinds[:index].count(CellKind.REDUCTION)
             for index, k in enumerate(self.kinds)
@@ -162,29 +148,9 @@ class Supernet(nn.Module):
             return self._cells()
         if any(mixture.dim() > 3 for mixture in mixtures.values()):
             raise ConfigError(
-                "fused cells have one mixture for a batch, not one for a sample; use --backend reference"
+                "fused cells have one mixture per batch, not one per sample; use the reference backend"
             )
         return self._fused
 
     def _cells(self) -> list[SearchCell]:
         return [cell for cell in self.cells if isinstance(cell, SearchCell)]
-
-
-def _identities(space: SearchSpace, kind: CellKind) -> Tensor:
-    mask = torch.zeros(len(space.edges), len(space.operations), dtype=torch.bool)
-    if IDENTITY in space.operations:
-        column = space.operations.index(IDENTITY)
-        for row, (source, _) in enumerate(space.edges):
-            mask[row, column] = edge_stride(kind, source) == 1
-    return mask
-
-
-def _require(num_classes: int, in_chans: int, cells: int, channels: int) -> None:
-    for name, value, least in (
-        ("num_classes", num_classes, 2),
-        ("in_chans", in_chans, 1),
-        ("cells", cells, 3),
-        ("channels", channels, 1),
-    ):
-        if value < least:
-            raise ConfigError(f"{name} must be at least {least}, got {value}")
