@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from xnas import ConfigError, RoundError, create_model
 from xnas.data import BatchSettings, BatchSource, Crop
 from xnas.engine.schedules import PowerCosine
-from xnas.engine.train import Training, TrainSettings, captured_step, train_step
+from xnas.engine.train import Optimization, Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import fuse
 
 
@@ -34,7 +34,10 @@ def made(device="cpu", channels_last=False, fused=False, settings=None, **networ
         ),
     )
     numbers = {"epochs": 3, "steps_per_epoch": 4, "schedule": PowerCosine(top=0.1, epochs=3)}
-    return Training(model, batches, TrainSettings(**numbers | (settings or {})))
+    given = settings or {}
+    numbers |= {name: value for name, value in given.items() if name == "accumulate"}
+    others = {name: value for name, value in given.items() if name != "accumulate"}
+    return Training(model, batches, TrainSettings(**numbers, optimization=Optimization(**others)))
 
 
 def play(training, epochs=3, step=train_step):

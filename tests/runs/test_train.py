@@ -25,8 +25,8 @@ from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 from xnas.runs.train import Silence, resume_training, train
-from xnas.runs.train_config import TrainConfig, resolve
-from xnas.space import count_macs, count_parameters, create_model, find_genotype
+from xnas.runs.train_config import TrainConfig
+from xnas.space import find_genotype
 
 EVERYTHING = {  # all that has a state of its own; rates by the epoch
     "recipe": "xnas-1500",
@@ -520,53 +520,6 @@ def test_no_fewer_cells_are_asked_for_than_are_needed():
         train(tiny(cells=0, cell=string), pictures())
 
 
-def limited(shape=(3, 32, 32), **settings):
-    config = TrainConfig(**settings)
-    _, recipe, notes = resolve(
-        config,
-        find_genotype(config.cell),
-        dataset="x",
-        examples=1000,
-        classes=10,
-        shape=shape,
-        device=torch.device("cpu"),
-    )
-    return recipe.channels, notes
-
-
-def costs(channels, shape=(3, 16, 16)):
-    with torch.device("meta"):
-        model = create_model("xnas", channels=channels, cells=3, num_classes=10)
-    return count_parameters(model), count_macs(model, shape)
-
-
-def test_limits_pick_the_most_even_channels_within_them():
-    every = {channels: costs(channels) for channels in range(2, 13, 2)}
-    for limit in (every[6][0], every[6][0] - 1, every[10][0] + 5):
-        best = max(c for c, (parameters, _) in every.items() if parameters <= limit)
-        channels, notes = limited((3, 16, 16), cells=3, max_params=limit)
-        assert channels == best
-        assert notes[-1] == f"{best} channels, the most within the limits"
-    best = max(c for c, (_, macs) in every.items() if macs < every[10][1])
-    assert limited((3, 16, 16), cells=3, cell="xnas_small", max_macs=every[10][1] - 1)[0] == best
-    both = limited((3, 16, 16), cells=3, max_params=every[10][0], max_macs=every[8][1])
-    assert both[0] == 8
-
-
-def test_limits_go_before_the_channels_of_a_preset():
-    """XNAS-Small has 36 channels and 3,793,438 parameters (Table 1's 3.7 M)."""
-    assert limited(cell="xnas_small", max_params=3_793_437)[0] == 34
-
-
-def test_limits_that_no_network_keeps_are_named():
-    with pytest.raises(ConfigError, match=r"no network of 20 cells is within max-params 100; raise it,"):
-        limited(cell="xnas_small", max_params=100.0)
-    with pytest.raises(ConfigError, match=r"within max-params 1e\+08 and max-macs 7; raise them,"):
-        limited(cell="xnas_small", max_params=1e8, max_macs=7)
-    with pytest.raises(ConfigError, match="give channels, or max-params and max-macs to pick them"):
-        TrainConfig(channels=4, max_macs=1e6)
-
-
 def test_a_batch_in_parts_is_told(tmp_path):
     display = Listening()
     train(tiny(out=tmp_path / "run", accumulate=4, epochs=1), pictures(), display=display)
@@ -593,7 +546,7 @@ def _other_classes(folder):
     [
         ({"batch_size": 64}, "batch of 64, but only 40 training images; use a smaller --batch-size"),
         ({"accumulate": 3}, "a batch of 8 cannot be cut into 3 equal parts; use a --batch-size that"),
-        ({"accumulate": 8}, "a batch of 8 in 8 parts leaves 1 image a part, .* use fewer parts"),
+        ({"accumulate": 8}, "a batch of 8 in 8 parts leaves 1 image per part, .* use fewer parts"),
         ({"recipe": "imagenet-250"}, "images of 7 x 7 pixels are too small .* they need 32 a side"),
         ({"network": "imagenet"}, "images of 8 x 8 pixels are too small .* they need 32 a side"),
         ({"image_size": 16}, "image-size is 16, but the images that were given are 8 x 8; give them"),

@@ -8,7 +8,7 @@ import torch
 from xnas import create_model, list_cells
 from xnas.data import BatchSettings, BatchSource
 from xnas.engine.schedules import PowerCosine
-from xnas.engine.train import Training, TrainSettings, captured_step, train_step
+from xnas.engine.train import Optimization, Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import FINAL, OPERATIONS, SEARCH, build_operation, fuse
 
 pytestmark = [
@@ -176,7 +176,7 @@ def training(*, autocast):
         epochs=2,
         steps_per_epoch=4,
         schedule=PowerCosine(top=0.05, epochs=2),
-        auxiliary_weight=0.4,
+        optimization=Optimization(auxiliary_weight=0.4),
         autocast=autocast,
     )
     made = Training(model, batches, settings)

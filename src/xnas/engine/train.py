@@ -26,12 +26,9 @@ from xnas.space.network import Network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrainSettings:
-    """Numbers of a training."""
+class Optimization:
+    """How weights learn: loss, optimizer and regularisation, apart from how long and how fast."""
 
-    epochs: int
-    steps_per_epoch: int
-    schedule: PowerCosine
     rate_by_step: bool = False
     """Whether the learning rate follows its schedule by the step, not by the epoch."""
     momentum: float = 0.9
@@ -43,10 +40,20 @@ class TrainSettings:
     auxiliary_weight: float = 0.0
     drop_path_rate: float = 0.0
     """Its peak; the rate rises linearly towards it."""
-    accumulate: int = 1
-    """Parts of a batch that are computed one after another; batch statistics are those of a part."""
     average: float = 0.0
     """Decay of a moving average of the weights; 0 keeps none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainSettings:
+    """Numbers of a training."""
+
+    epochs: int
+    steps_per_epoch: int
+    schedule: PowerCosine
+    optimization: Optimization = Optimization()
+    accumulate: int = 1
+    """Parts of a batch that are computed one after another; batch statistics are those of a part."""
     autocast: bool = False
 
 
@@ -69,12 +76,13 @@ class Training:
         self.optimizer = torch.optim.SGD(
             model.parameters(),
             lr=self.rate,  # a tensor, which a captured step reads anew
-            momentum=settings.momentum,
-            nesterov=settings.nesterov,
-            weight_decay=settings.weight_decay,
+            momentum=settings.optimization.momentum,
+            nesterov=settings.optimization.nesterov,
+            weight_decay=settings.optimization.weight_decay,
             fused=True,
         )
-        self.average = Average(model, settings.average) if settings.average else None
+        decay = settings.optimization.average
+        self.average = Average(model, decay) if decay else None
         self.tally = torch.zeros(3, dtype=torch.float64, device=device)
         """Sum of losses, right answers, images of the epoch so far."""
         self.epoch, self.step_in_epoch = 0, 0
@@ -100,13 +108,14 @@ class Training:
     def set_rate(self) -> None:
         """The learning rate of the coming step, by the schedule."""
         s = self.settings
-        part = self.step_in_epoch / s.steps_per_epoch if s.rate_by_step else 0.0
+        part = self.step_in_epoch / s.steps_per_epoch if s.optimization.rate_by_step else 0.0
         self.rate.fill_(s.schedule.rate(self.epoch + part))
 
     def _set_epochs_rates(self) -> None:
         s = self.settings
         if self.model.drop_path is not None:
-            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, s.drop_path_rate))
+            peak = s.optimization.drop_path_rate
+            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, peak))
         self.set_rate()
 
     def end_epoch(self) -> tuple[float, float]:
@@ -147,10 +156,11 @@ class Training:
         else:
             return
         s = self.settings
-        clip = f"a smaller --gradient-clip than {s.gradient_clip:g}"
+        norm = s.optimization.gradient_clip
+        clip = f"a smaller --gradient-clip than {norm:g}" if norm else "--gradient-clip 5"
         raise RoundError(
             f"{fault} in epoch {self.epoch + 1}; use a smaller learning rate than {s.schedule.top:.3g}, "
-            f"{clip if s.gradient_clip else '--gradient-clip 5'}{', --precision fp32' * s.autocast}"
+            f"{clip}{', --precision fp32' * s.autocast}"
         )
 
     def state_dict(self) -> dict[str, Any]:
@@ -220,7 +230,7 @@ def train_step(training: Training) -> None:
 
 
 def _set_rate_of_step(training: Training) -> None:
-    if training.settings.rate_by_step:
+    if training.settings.optimization.rate_by_step:
         training.set_rate()
 
 
@@ -231,18 +241,18 @@ def descend(training: Training) -> None:
     for images, labels in _parts(training):
         with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=s.autocast):
             logits, *auxiliary = training.forward(images)
-        loss = cross_entropy(logits.float(), labels, label_smoothing=s.label_smoothing)
+        loss = cross_entropy(logits.float(), labels, label_smoothing=s.optimization.label_smoothing)
         total = loss
         for extra in auxiliary:
-            beside = cross_entropy(extra.float(), labels, label_smoothing=s.label_smoothing)
-            total = total + s.auxiliary_weight * beside
+            beside = cross_entropy(extra.float(), labels, label_smoothing=s.optimization.label_smoothing)
+            total = total + s.optimization.auxiliary_weight * beside
         (total / s.accumulate).backward()  # type: ignore[no-untyped-call]
         right = (logits.argmax(-1) == labels).sum()
         count = torch.full_like(loss, len(labels))
         training.tally += torch.stack([loss.detach() * len(labels), right, count]).double()
     training.ranks.average([p.grad for p in training.model.parameters() if p.grad is not None])
-    if s.gradient_clip:
-        nn.utils.clip_grad_norm_(training.model.parameters(), s.gradient_clip)
+    if s.optimization.gradient_clip:
+        nn.utils.clip_grad_norm_(training.model.parameters(), s.optimization.gradient_clip)
     training.optimizer.step()
     if training.average is not None:
         training.average.update()

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from xnas.data import Images, held_out, stream_seed, training_augmentation
+from xnas.data.augment import Augmentation
 from xnas.data.batches import BatchSource
 from xnas.data.sizes import Size
 from xnas.data.streaming import StreamSource
 from xnas.engine.distributed import ALONE, Ranks
-from xnas.engine.schedules import PowerCosine
-from xnas.engine.train import Training, TrainSettings
+from xnas.engine.train import Training
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
 from xnas.process.devices import pick_device
 from xnas.runs.backends import shared_by
-from xnas.runs.recipes import Recipe, seen_size
+from xnas.runs.recipes import ImagePreparation
 from xnas.runs.sources import Sources
-from xnas.runs.train_config import PAPERS_SIDE, TrainConfig, resolve
+from xnas.runs.train_config import PAPERS_SIDE, TrainConfig
+from xnas.runs.train_plan import TrainPlan, resolve
 from xnas.space import (
     Genotype,
     Network,
@@ -29,11 +30,10 @@ from xnas.space import (
     build_network,
     count_macs,
     count_parameters,
-    network_spec,
 )
 from xnas.words import counted
 
-FEWEST_KEPT = 2  # images of a class; fewer are told
+FEWEST_KEPT = 2  # images of a class; fewer give a warning
 RECOMPILES = 64  # of one cell's code, for cells of different sizes
 
 
@@ -42,34 +42,37 @@ class PreparedTraining:
     """A training ready to run."""
 
     training: Training
-    config: TrainConfig
-    recipe: Recipe
+    plan: TrainPlan
     seen: Size
     """Height and width of what the network sees of an image."""
     parameters: int
-    """The auxiliary tower left out, as in `macs`, the multiply-accumulates for an image."""
+    """Without the auxiliary tower, as in `macs`, the multiply-accumulates per image."""
     macs: int
     classes: tuple[str, ...]
     valid: BatchSource | StreamSource | None
-    """Images held back, if the settings say so."""
+    """Held-out images, if the options ask for some."""
     test_batches: Callable[[], Iterator[tuple[Tensor, Tensor]] | None]
     """Gives the test images, if there are any; asked for once, when the training is over."""
-    notes: list[str]
     cautions: list[str]
     """What to think of before it starts."""
 
+    @property
+    def config(self) -> TrainConfig:
+        """The options with every choice filled in, as config.json records them."""
+        return self.plan.config
+
 
 def prepare_training(
-    config: TrainConfig, images: Images, genotype: Genotype, ranks: Ranks = ALONE
+    options: TrainConfig, images: Images, genotype: Genotype, ranks: Ranks = ALONE
 ) -> PreparedTraining:
     """Build network and batches; every random choice from its own stream of the seed."""
-    device = pick_device(config.device, ranks)
+    device = pick_device(options.device, ranks)
     kept, held = torch.arange(len(images.labels)), None
-    if config.validation:
-        seed = stream_seed(config.seed, "validation")
-        kept, held = held_out(images.labels, share=config.validation, seed=seed)
-    config, recipe, notes = resolve(
-        config,
+    if options.validation:
+        seed = stream_seed(options.seed, "validation")
+        kept, held = held_out(images.labels, share=options.validation, seed=seed)
+    plan = resolve(
+        options,
         genotype,
         dataset=images.name,
         examples=len(kept),
@@ -77,57 +80,47 @@ def prepare_training(
         shape=(images.channels, *images.size),
         device=device,
     )
-    ranks.require_batch(recipe.batch_size, parts=config.accumulate)
-    notes += shared_by(ranks, recipe.batch_size, device)
-    spec = network_spec(genotype.space, recipe.network).but(
-        num_classes=len(images.classes),
-        in_chans=images.channels,
-        channels=recipe.channels,
-        cells=recipe.cells,
-        auxiliary=recipe.auxiliary_weight > 0,
-        drop_path_rate=recipe.drop_path_rate,
-    )
-    seen = seen_size(recipe, images.size)
-    parameters, macs = _cost(genotype, spec.for_inference, (images.channels, *seen))
-    model = _build(genotype, spec, seed=config.seed).to(device)
-    if config.backend == "fused":
+    batch = plan.recipe.batch_size
+    ranks.require_batch(batch, parts=options.accumulate)
+    plan = replace(plan, notes=(*plan.notes, *shared_by(ranks, batch, device)))
+    seen = plan.recipe.images.seen(images.size)
+    parameters, macs = _cost(genotype, plan.network.for_inference, (images.channels, *seen))
+    model = _build(genotype, plan.network, seed=options.seed).to(device)
+    if plan.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
-        fuse(model, on=not config.compile)  # the compiler has kernels of its own
+        fuse(model, on=not options.compile)  # the compiler has kernels of its own
     sources = Sources(
-        images,
-        device,
-        batch_size=recipe.batch_size,
-        seed=config.seed,
-        count=1,
-        size=seen,
-        ranks=ranks,
+        images, device, batch_size=batch, seed=options.seed, count=1, size=seen, ranks=ranks
     )
-    hole = round(recipe.cutout * min(seen) / PAPERS_SIDE)
-    augment, finish = training_augmentation(
-        images,
-        autoaugment=recipe.auto_augment,
-        cutout=hole or None,
-        resized_crop=seen if recipe.resized_crop else None,
-    )
-    batches = sources.make("training", kept, augment=augment, finish=finish, balance=config.balance)
-    training = Training(model, batches, _settings(config, recipe, len(kept)), ranks)
-    if config.compile:
+    augment, finish = _augmentation(plan.recipe.images, images, seen)
+    batches = sources.make("training", kept, augment=augment, finish=finish, balance=options.balance)
+    training = Training(model, batches, plan.settings, ranks)
+    if options.compile:
         torch._dynamo.config.recompile_limit = RECOMPILES
         for cell in model.cells:
             cell.compile(dynamic=False)
-    valid = sources.make("held back", held) if held is not None else None
     return PreparedTraining(
         training=training,
-        config=config,
-        recipe=recipe,
+        plan=plan,
         seen=seen,
         parameters=parameters,
         macs=macs,
         classes=images.classes,
-        valid=valid,
+        valid=sources.make("held back", held) if held is not None else None,  # names a stream
         test_batches=sources.test_batches,
-        notes=notes,
-        cautions=_cautions(config, images, kept),
+        cautions=_cautions(options, images, kept),
+    )
+
+
+def _augmentation(
+    how: ImagePreparation, images: Images, seen: Size
+) -> tuple[Augmentation, Augmentation | None]:
+    hole = round(how.cutout * min(seen) / PAPERS_SIDE)
+    return training_augmentation(
+        images,
+        autoaugment=how.auto_augment,
+        cutout=hole or None,
+        resized_crop=seen if how.resized_crop else None,
     )
 
 
@@ -167,36 +160,3 @@ def _build(genotype: Genotype, spec: NetworkSpec, *, seed: int) -> Network:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(seed, "weights"))
         return build_network(genotype, spec)
-
-
-def _settings(config: TrainConfig, recipe: Recipe, examples: int) -> TrainSettings:
-    steps, warmup = examples // recipe.batch_size, recipe.warmup * recipe.epochs
-    schedule = PowerCosine(
-        top=recipe.learning_rate,
-        epochs=recipe.epochs,
-        cycles=min(recipe.cycles, recipe.epochs),
-        decay=recipe.cycle_decay,
-        power=recipe.power,
-        lowest=recipe.lowest_rate,
-        warmup=warmup if warmup * steps >= 1 else 0.0,  # shorter ones would only make a step of rate 0
-    )
-    numbers = asdict(recipe)
-    names = (
-        "epochs",
-        "rate_by_step",
-        "momentum",
-        "nesterov",
-        "weight_decay",
-        "gradient_clip",
-        "label_smoothing",
-        "auxiliary_weight",
-        "drop_path_rate",
-        "average",
-    )
-    return TrainSettings(
-        **{name: numbers[name] for name in names},
-        steps_per_epoch=steps,
-        schedule=schedule,
-        accumulate=config.accumulate,
-        autocast=config.precision == "bf16",
-    )

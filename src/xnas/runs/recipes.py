@@ -6,10 +6,63 @@ run prints the recipe it follows and writes every number of it into its recipe.j
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
+from xnas.data.sizes import Resize, Size
+from xnas.engine.schedules import PowerCosine
+from xnas.engine.train import Optimization
 from xnas.errors import UnknownNameError
 from xnas.registry import known_names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateSchedule:
+    """The learning rate over a training, whatever its length; see `PowerCosine`."""
+
+    learning_rate: float
+    """At the start."""
+    cycles: int = 1
+    cycle_decay: float = 1.0
+    power: float = 1.0
+    lowest_rate: float = 0.0
+    warmup: float = 0.0
+    """Epochs in which the learning rate rises from zero, as a share of all."""
+
+    def over(self, epochs: int, steps_per_epoch: int) -> PowerCosine:
+        """The schedule of a training of that length."""
+        warmup = self.warmup * epochs
+        return PowerCosine(
+            top=self.learning_rate,
+            epochs=epochs,
+            cycles=min(self.cycles, epochs),
+            decay=self.cycle_decay,
+            power=self.power,
+            lowest=self.lowest_rate,
+            warmup=warmup if warmup * steps_per_epoch >= 1 else 0.0,  # else only a step of rate 0
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImagePreparation:
+    """How training images are resized, cropped and augmented."""
+
+    cutout: int
+    """Side of the hole, for images of 32 pixels; it grows with the images."""
+    auto_augment: str | None
+    resized_crop: bool = False
+    """Random resized crops of 0.08 to 1 of the image, instead of padding and cropping."""
+    image_size: int | None = None
+    """Side that images are resized to; None keeps the size that the data have."""
+    crop_share: float = 1.0
+    """Side of what the network sees as a share of the resized image's: of the random crops in training,
+    of the central one in evaluation."""
+    resize: Resize | None = None
+    """Rule by which images get their size; None leaves it to the data."""
+
+    def seen(self, size: Size) -> Size:
+        """Height and width of what the network sees of images of this size."""
+        return round(self.crop_share * size[0]), round(self.crop_share * size[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,40 +73,20 @@ class Recipe:
     channels: int
     cells: int
     epochs: int
-    least_steps: int = 0
-    """Small datasets are trained for more epochs, until these steps are made."""
-    least_batches: int = 0
-    """Of an epoch: batches are halved until there are so many, and the learning rate with them. 0 keeps
-    batch and rate as they are."""
     batch_size: int
-    learning_rate: float
-    cycles: int = 1
-    cycle_decay: float = 1.0
-    power: float = 1.0
-    lowest_rate: float = 0.0
-    warmup: float = 0.0
-    """Epochs in which the learning rate rises from nothing, as a share of all."""
-    rate_by_step: bool = False
-    nesterov: bool = True
-    momentum: float = 0.9
-    weight_decay: float
-    gradient_clip: float = 5.0
-    label_smoothing: float
-    auxiliary_weight: float
-    drop_path_rate: float
-    cutout: int
-    """Side of the hole, for images of 32 pixels; it grows with the images."""
-    auto_augment: str | None
-    resized_crop: bool = False
-    """Random resized crops of 0.08 to 1 of the image, instead of padding and cropping."""
-    average: float = 0.0
-    image_size: int | None = None
-    """Side to which images are brought; None takes them as they come."""
-    crop_share: float = 1.0
-    """Side of what the network sees, of the resized image's: of the random crops in training, of the
-    central one in evaluation."""
-    resize: str | None = None
-    """Rule by which images get their size; None leaves it to the data."""
+    least_steps: int = 0
+    """Small datasets are trained for more epochs, until this many steps are made."""
+    least_batches: int = 0
+    """Batches and learning rate are halved until an epoch has so many; 0 keeps both as they are."""
+    rate: RateSchedule
+    optimization: Optimization
+    images: ImagePreparation
+
+    def to_json(self) -> dict[str, Any]:
+        """Every number by name, as recipe.json has them."""
+        numbers = asdict(self)
+        parts = [numbers.pop(name) for name in ("rate", "optimization", "images")]
+        return numbers | {name: value for part in parts for name, value in part.items()}
 
 
 PAPER = Recipe(  # Sec. 9.3; the gradient clip is DARTS's
@@ -61,17 +94,11 @@ PAPER = Recipe(  # Sec. 9.3; the gradient clip is DARTS's
     cells=20,
     epochs=1500,
     batch_size=96,
-    learning_rate=0.025,
-    cycles=5,
-    cycle_decay=0.5,
-    power=2.0,
-    lowest_rate=1e-8,
-    weight_decay=3e-4,
-    label_smoothing=0.1,
-    auxiliary_weight=0.4,
-    drop_path_rate=0.2,
-    cutout=16,
-    auto_augment="cifar10",
+    rate=RateSchedule(learning_rate=0.025, cycles=5, cycle_decay=0.5, power=2.0, lowest_rate=1e-8),
+    optimization=Optimization(
+        weight_decay=3e-4, label_smoothing=0.1, auxiliary_weight=0.4, drop_path_rate=0.2
+    ),
+    images=ImagePreparation(cutout=16, auto_augment="cifar10"),
 )
 PAPER_ON_IMAGENET = Recipe(
     # Sec. 9.3. Departure: the paper states no initial rate and no label smoothing; 0.5 is 0.1 for every
@@ -81,68 +108,50 @@ PAPER_ON_IMAGENET = Recipe(
     cells=14,
     epochs=250,
     batch_size=1280,
-    learning_rate=0.5,
-    power=10.0,
-    weight_decay=1e-4,
-    label_smoothing=0.1,
-    auxiliary_weight=0.4,
-    drop_path_rate=0.0,
-    cutout=0,
-    auto_augment="imagenet",
-    resized_crop=True,
-    image_size=256,
-    crop_share=224 / 256,
+    rate=RateSchedule(learning_rate=0.5, power=10.0),
+    optimization=Optimization(weight_decay=1e-4, label_smoothing=0.1, auxiliary_weight=0.4),
+    images=ImagePreparation(
+        cutout=0, auto_augment="imagenet", resized_crop=True, image_size=256, crop_share=224 / 256
+    ),
 )
 PLAIN = Recipe(  # DARTS's, which most papers on cells follow
     channels=36,
     cells=20,
     epochs=600,
     batch_size=96,
-    learning_rate=0.025,
-    nesterov=False,
-    weight_decay=3e-4,
-    label_smoothing=0.0,
-    auxiliary_weight=0.4,
-    drop_path_rate=0.2,
-    cutout=16,
-    auto_augment=None,
+    rate=RateSchedule(learning_rate=0.025),
+    optimization=Optimization(
+        nesterov=False, weight_decay=3e-4, auxiliary_weight=0.4, drop_path_rate=0.2
+    ),
+    images=ImagePreparation(cutout=16, auto_augment=None),
 )
 QUICK = Recipe(  # 5 cells: most of the time goes into the first stage, which has one of them
     channels=40,
     cells=5,
     epochs=24,  # 100 s on one H200
+    batch_size=256,
     least_steps=1000,
     least_batches=20,
-    batch_size=256,
-    learning_rate=0.3,
-    warmup=0.15,
-    rate_by_step=True,
-    weight_decay=5e-4,
-    label_smoothing=0.1,
-    auxiliary_weight=0.0,
-    drop_path_rate=0.0,
-    cutout=0,
-    auto_augment=None,
+    rate=RateSchedule(learning_rate=0.3, warmup=0.15),
+    optimization=Optimization(rate_by_step=True, weight_decay=5e-4, label_smoothing=0.1),
+    images=ImagePreparation(cutout=0, auto_augment=None),
 )
 
 RECIPES = {"xnas-1500": PAPER, "imagenet-250": PAPER_ON_IMAGENET, "darts-600": PLAIN, "quick": QUICK}
 
 BY_DATASET = {
     "xnas-1500": {
-        "svhn": replace(PAPER, auto_augment="svhn"),
+        "svhn": replace(PAPER, images=replace(PAPER.images, auto_augment="svhn")),
         "cinic10": replace(PAPER, epochs=800),
         "freiburg": replace(
-            PAPER, batch_size=16, image_size=96, resize="pad", auto_augment="imagenet", cutout=16
+            PAPER,
+            batch_size=16,
+            images=ImagePreparation(cutout=16, auto_augment="imagenet", image_size=96, resize="pad"),
         ),
     },
 }
 """Where the paper differs by dataset (Sec. 9.3); the policies of AutoAugment are those learned on the
 most similar data, which the paper does not state."""
-
-
-def seen_size(recipe: Recipe, size: tuple[int, int]) -> tuple[int, int]:
-    """Height and width of what the network sees of images of this size."""
-    return round(recipe.crop_share * size[0]), round(recipe.crop_share * size[1])
 
 
 def recipe_for(name: str, dataset: str) -> Recipe:

@@ -82,7 +82,7 @@ def train(
     prepared = prepare_training(config, images, genotype, ranks)
     given = whereabouts(data) if isinstance(data, str) else None
     first = {
-        "recipe.json": as_json({"format": "xnas-recipe"} | asdict(prepared.recipe)),
+        "recipe.json": as_json({"format": "xnas-recipe"} | prepared.plan.recipe.to_json()),
         "genotype.json": genotype.to_json(),
     }
     folder = new_folder(

@@ -13,27 +13,27 @@ from xnas.words import counted
 
 def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
     """What was chosen, and how large it is."""
-    training, recipe = prepared.training, prepared.recipe
+    training, plan, recipe = prepared.training, prepared.plan, prepared.plan.recipe
     lines = [f"{images.name}: {images.note}"] if images.note else []
     lines.append(holding(images, training.batch[0].device))
-    lines += [f"chosen: {note}" for note in prepared.notes]
+    lines += [f"chosen: {note}" for note in plan.notes]
     s = training.settings
     if prepared.seen != images.size:
         whole, part = (f"{height} x {width}" for height, width in (images.size, prepared.seen))
-        crops = "random crops, resized," if recipe.resized_crop else "crops"
+        crops = "random crops, resized," if recipe.images.resized_crop else "crops"
         lines.append(f"images of {whole}: training sees {crops} of {part}, a test their middle")
     lines.append(
         f"network: {prepared.parameters:,} parameters, {prepared.macs / 1e6:,.1f} M "
         f"multiply-accumulates, {recipe.cells} cells of {recipe.channels} channels"
     )
     lines.append(
-        f"recipe {prepared.config.recipe}: {counted(s.epochs, 'epoch')} of "
+        f"recipe {plan.options.recipe}: {counted(s.epochs, 'epoch')} of "
         f"{counted(s.steps_per_epoch, 'step')}, batch "
-        f"{recipe.batch_size}, {prepared.config.precision} on {training.batch[0].device}"
+        f"{recipe.batch_size}, {plan.precision} on {training.batch[0].device}"
     )
-    if prepared.config.accumulate > 1:
+    if plan.options.accumulate > 1:
         lines.append(
-            f"a batch is computed in {prepared.config.accumulate} parts; batch statistics are those of "
+            f"a batch is computed in {plan.options.accumulate} parts; batch statistics are those of "
             "the parts"
         )
     if resumed:

@@ -1,0 +1,243 @@
+"""The plan of a training: recipe and options merged, everything left open decided, in one place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+import torch
+
+from xnas.engine.train import TrainSettings
+from xnas.errors import ConfigError
+from xnas.runs.recipes import Recipe, recipe_for
+from xnas.runs.train_config import TrainConfig
+from xnas.space import (
+    NETWORKS,
+    PRESETS,
+    SPACES,
+    Genotype,
+    NetworkSpec,
+    build_network,
+    count_macs,
+    count_parameters,
+    network_spec,
+)
+from xnas.words import counted
+
+MOST_CHANNELS = 1024
+SMALLEST_BATCH = 16
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainPlan:
+    """What a training will do, with nothing left open."""
+
+    options: TrainConfig
+    """The user's options; read those from here that always have a value."""
+    recipe: Recipe
+    """The recipe that they amount to."""
+    network: NetworkSpec
+    steps_per_epoch: int
+    backend: Literal["reference", "fused"]
+    precision: Literal["fp32", "bf16"]
+    notes: tuple[str, ...] = ()
+    """A line for each choice."""
+
+    @property
+    def config(self) -> TrainConfig:
+        """The options with every choice filled in, as config.json records them."""
+        recipe, learning, images = self.recipe, self.recipe.optimization, self.recipe.images
+        return replace(
+            self.options,
+            network=recipe.network,  # type: ignore[arg-type]  # of the options, or of a recipe
+            channels=recipe.channels,
+            cells=recipe.cells,
+            epochs=recipe.epochs,
+            batch_size=recipe.batch_size,
+            learning_rate=recipe.rate.learning_rate,
+            weight_decay=learning.weight_decay,
+            gradient_clip=learning.gradient_clip,
+            label_smoothing=learning.label_smoothing,
+            auxiliary_weight=learning.auxiliary_weight,
+            drop_path_rate=learning.drop_path_rate,
+            average=learning.average,
+            cutout=images.cutout,
+            auto_augment=images.auto_augment or "none",  # type: ignore[arg-type]  # likewise
+            image_size=images.image_size,
+            resize=images.resize,
+            max_params=None,
+            max_macs=None,
+            precision=self.precision,
+            backend=self.backend,
+        )
+
+    @property
+    def settings(self) -> TrainSettings:
+        """What the engine needs of it."""
+        return TrainSettings(
+            epochs=self.recipe.epochs,
+            steps_per_epoch=self.steps_per_epoch,
+            schedule=self.recipe.rate.over(self.recipe.epochs, self.steps_per_epoch),
+            optimization=self.recipe.optimization,
+            accumulate=self.options.accumulate,
+            autocast=self.precision == "bf16",
+        )
+
+
+def resolve(
+    options: TrainConfig,
+    genotype: Genotype,
+    *,
+    dataset: str,
+    examples: int,
+    classes: int,
+    shape: tuple[int, int, int],
+    device: torch.device,
+) -> TrainPlan:
+    """Merge the options with their recipe, and decide everything that both leave open.
+
+    `examples` are the training images, `shape` is theirs: channels, height and width.
+    """
+    recipe, notes = _merged(options, genotype, dataset)
+    recipe, lines = _fitting_batch(options, recipe, examples)
+    notes += lines
+    _require_divisible(recipe.batch_size, options.accumulate, examples)
+    steps = examples // recipe.batch_size
+    if options.epochs is None and recipe.epochs * steps < recipe.least_steps:
+        recipe = replace(recipe, epochs=math.ceil(recipe.least_steps / steps))
+        notes.append(f"{recipe.epochs} epochs: {recipe.epochs * steps} steps from {examples} images")
+    spec = network_spec(genotype.space, recipe.network).but(
+        num_classes=classes,
+        in_chans=shape[0],
+        channels=recipe.channels,
+        cells=recipe.cells,
+        auxiliary=recipe.optimization.auxiliary_weight > 0,
+        drop_path_rate=recipe.optimization.drop_path_rate,
+    )
+    if options.max_params is not None or options.max_macs is not None:
+        channels = _most_channels(options, spec, genotype, (shape[0], *recipe.images.seen(shape[1:])))
+        recipe, spec = replace(recipe, channels=channels), spec.but(channels=channels)
+        notes.append(f"{channels} channels, the most within the limits")
+    gpu = device.type == "cuda"
+    fused = options.backend == "fused" or (options.backend == "auto" and gpu)
+    if fused and not gpu:
+        raise ConfigError("backend fused needs a GPU; use --backend reference or auto")
+    return TrainPlan(
+        options=options,
+        recipe=recipe,
+        network=spec,
+        steps_per_epoch=steps,
+        backend="fused" if fused else "reference",
+        precision=options.precision or ("bf16" if gpu else "fp32"),
+        notes=tuple(notes),
+    )
+
+
+def _merged(options: TrainConfig, genotype: Genotype, dataset: str) -> tuple[Recipe, list[str]]:
+    """The recipe for the dataset and the cell, with the user's numbers in place of its own."""
+    recipe, notes = recipe_for(options.recipe, dataset), []
+    if isinstance(options.cell, str) and options.cell in PRESETS:
+        kind = NETWORKS[options.network or recipe.network]
+        recipe = replace(recipe, channels=PRESETS[options.cell], cells=kind.cells)
+    if not SPACES[genotype.space].defaults.recipe_sizes:
+        spec = network_spec(genotype.space, options.network or recipe.network)
+        plain = replace(recipe.optimization, auxiliary_weight=0.0, drop_path_rate=0.0)
+        recipe = replace(recipe, channels=spec.channels, cells=spec.cells, optimization=plain)
+        notes.append(f"the network of the space {genotype.space}: no auxiliary tower, no drop path")
+    own, images = recipe.optimization, recipe.images
+    policy = _given(options.auto_augment, images.auto_augment or "none")
+    merged = replace(
+        recipe,
+        network=_given(options.network, recipe.network),
+        channels=_given(options.channels, recipe.channels),
+        cells=_given(options.cells, recipe.cells),
+        epochs=_given(options.epochs, recipe.epochs),
+        batch_size=_given(options.batch_size, recipe.batch_size),
+        rate=replace(
+            recipe.rate, learning_rate=_given(options.learning_rate, recipe.rate.learning_rate)
+        ),
+        optimization=replace(
+            own,
+            weight_decay=_given(options.weight_decay, own.weight_decay),
+            gradient_clip=_given(options.gradient_clip, own.gradient_clip),
+            label_smoothing=_given(options.label_smoothing, own.label_smoothing),
+            auxiliary_weight=_given(options.auxiliary_weight, own.auxiliary_weight),
+            drop_path_rate=_given(options.drop_path_rate, own.drop_path_rate),
+            average=_given(options.average, own.average),
+        ),
+        images=replace(
+            images,
+            cutout=_given(options.cutout, images.cutout),
+            auto_augment=None if policy == "none" else policy,
+            image_size=options.image_size,  # those that the images were loaded with
+            resize=options.resize,
+        ),
+    )
+    return merged, notes
+
+
+def _given(value: T | None, otherwise: T) -> T:
+    return otherwise if value is None else value
+
+
+def _fitting_batch(options: TrainConfig, recipe: Recipe, examples: int) -> tuple[Recipe, list[str]]:
+    """Smaller batches for few images, where the recipe allows it; the rate is scaled with the batch."""
+    if not recipe.least_batches:
+        return recipe, []
+    usual = recipe_for(options.recipe, "").batch_size
+    batch, rate = recipe.batch_size, recipe.rate.learning_rate
+    if options.batch_size is None:
+        while batch > SMALLEST_BATCH and examples // batch < recipe.least_batches:
+            batch //= 2
+    if batch == usual:
+        return recipe, []
+    rate = rate if options.learning_rate else rate * batch / usual
+    fitting = replace(recipe, batch_size=batch, rate=replace(recipe.rate, learning_rate=rate))
+    steps = counted(examples // batch, "step")
+    return fitting, [f"batch {batch}, learning rate {rate:.3g}: {steps} per epoch"]
+
+
+def _require_divisible(batch: int, parts: int, examples: int) -> None:
+    if examples < batch:
+        raise ConfigError(
+            f"batch of {batch}, but only {examples} training images; use a smaller --batch-size"
+        )
+    if batch % parts:
+        raise ConfigError(
+            f"a batch of {batch} cannot be cut into {parts} equal parts; use a --batch-size that "
+            "--accumulate divides"
+        )
+    if batch == parts:
+        raise ConfigError(
+            f"a batch of {batch} in {parts} parts leaves 1 image per part, which has no batch "
+            "statistics; use fewer parts with --accumulate"
+        )
+
+
+def _most_channels(
+    options: TrainConfig, spec: NetworkSpec, genotype: Genotype, shape: tuple[int, int, int]
+) -> int:
+    """The most even channels whose network stays within the limits; costs grow with channels."""
+    plain = spec.for_inference
+
+    def fits(channels: int) -> bool:
+        with torch.device("meta"):
+            model = build_network(genotype, plain.but(channels=channels))
+        within = options.max_params is None or count_parameters(model) <= options.max_params
+        return within and (options.max_macs is None or count_macs(model, shape) <= options.max_macs)
+
+    if not fits(2):
+        given = {"max-params": options.max_params, "max-macs": options.max_macs}
+        limits = [f"{name} {value:.7g}" for name, value in given.items() if value is not None]
+        raise ConfigError(
+            f"no network of {spec.cells} cells is within {' and '.join(limits)}; raise "
+            f"{'it' if len(limits) == 1 else 'them'}, or use fewer --cells"
+        )
+    least, most = 1, MOST_CHANNELS // 2
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if fits(2 * middle) else (least, middle - 1)
+    return 2 * least
