@@ -49,3 +49,12 @@ def test_at_the_best_temperature_scaling_all_logits_earns_nothing():
     (plain,) = torch.autograd.grad(cross_entropy(factor * logits, labels), factor)
     assert abs(paid) < 1e-6
     assert plain > 0.5  # without it, less confidence pays
+
+
+def test_logits_of_low_precision_do_not_round_the_temperature():
+    generator = torch.Generator().manual_seed(5)
+    logits = (3 * torch.randn(64, 10, generator=generator)).bfloat16()
+    labels = torch.randint(10, (64,), generator=generator)
+    found = best_inverse_temperature(logits, labels)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, best_inverse_temperature(logits.float(), labels))

@@ -272,7 +272,7 @@ def reveal_rewards(search: Search) -> None:
         loss = paid = cross_entropy(logits, labels, reduction=reduction)
         if search.settings.best_temperature:  # held fixed: at an optimum its own derivative is zero
             inverse = best_inverse_temperature(logits, labels)
-            paid = cross_entropy(inverse * logits, labels, reduction=reduction)
+            paid = cross_entropy(inverse * logits.float(), labels, reduction=reduction)
     gradients = torch.autograd.grad(paid, list(mixtures.values()))
     search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
     if per_sample:  # (replications, samples, forecasters, experts)

@@ -25,6 +25,7 @@ BOUNDS = (1 / 16, 16.0)
 @torch.no_grad()
 def best_inverse_temperature(logits: Tensor, labels: Tensor) -> Tensor:
     """The b in [1/16, 16] with the lowest cross_entropy(b * logits, labels), a tensor of one number."""
+    logits = logits.float()  # bf16 would round b to three digits
     right = logits.gather(1, labels[:, None])
     b = logits.new_ones(())
     for _ in range(STEPS):
