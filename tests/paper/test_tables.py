@@ -6,9 +6,10 @@ import pytest
 
 from xnas.paper import cell_depths, network_sizes, size_tables
 from xnas.paper import tables as paper_tables
+from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.found_here import FoundHere
 from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
-from xnas.records import ComparedRow, DepthRow
+from xnas.records import DepthRow
 from xnas.report.tables import table_csv, table_page
 from xnas.space import count_parameters, list_cells, zoo_cell
 
@@ -102,13 +103,12 @@ def test_every_row_has_a_counted_network_or_a_reason(tables, number):
     assert len(table.rows) == len(rows)
     for row in (row for row in rows if isinstance(row, ComparedRow)):
         if row.cell is None:
-            assert row.note.startswith("not ")
-            assert row.parameters is None
+            assert row.paper.note.startswith("not ")
+            assert row.counted is None
         else:
-            assert row.parameters > 0
-            assert row.macs > row.parameters
+            assert 0 < row.counted.parameters < row.counted.macs
             assert row.depth == zoo_cell(row.cell).depth
-            assert (row.agrees == "no") <= bool(row.note)
+            assert (row.agrees == "no") <= bool(row.paper.note)
 
 
 FOUND = FoundHere(
@@ -167,15 +167,15 @@ def test_our_own_row_decides_on_no_claim(monkeypatch):
 
 
 def test_rows_agree_as_their_digits_say(tables):
-    found = {(r.row, r.cell): r.agrees for r in tables[1][0] if isinstance(r, ComparedRow)}
+    found = {(r.paper.row, r.cell): r.agrees for r in tables[1][0] if isinstance(r, ComparedRow)}
     assert found["XNAS-Small", "xnas"] == "yes, truncated"  # 3,793,438 printed 3.7
     assert found["XNAS-Medium", "xnas"] == "yes, rounded"  # 5,594,918 printed 5.6
     assert found["XNAS-Large", "xnas"] == "yes, rounded"  # 7,174,760 printed 7.2
     assert found["PNAS", "pnas"] == "no"
     assert found["SNAS", "snas_moderate"] == "yes"  # 2,847,358 printed 2.8
-    (row,) = [row for row in tables[2][0] if row.row == "XNAS"]
-    assert (row.agrees, row.parameters, row.macs) == ("yes, truncated", 5_258_564, 568_761_264)
-    assert (row.stem_channels, row.squeeze_excitation) == (56, True)
+    (row,) = [row for row in tables[2][0] if row.paper.row == "XNAS"]
+    assert (row.agrees, row.counted.parameters) == ("yes, truncated", 5_258_564)
+    assert (row.counted.spec.stem_channels, row.counted.spec.squeeze_excitation) == (56, True)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from xnas import report, toys
 from xnas.bench.theory import essential_bytes, state_bytes
 from xnas.errors import ConfigError
 from xnas.paper import size_tables, tables
+from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.table_claims import depth_claims
 from xnas.process.folder import filled_folder, require_part_of, write_json
 from xnas.process.output import explain_lost_output
@@ -111,7 +112,8 @@ def _memory(_: ReproduceConfig) -> Outcome:
 def _paper_table(number: int) -> Callable[[ReproduceConfig], Outcome]:
     def make(_: ReproduceConfig) -> Outcome:
         rows, table, claims = tables.table_with_claims(number)
-        return Outcome(rows, claims=claims, tables={f"table-{number}": table})
+        numbers = [row.numbers() if isinstance(row, ComparedRow) else row for row in rows]
+        return Outcome(numbers, claims=claims, tables={f"table-{number}": table})
 
     return make
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xnas.paper.columns import Column, table_of
 from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, counted_network
 from xnas.paper.table_claims import size_claims
 from xnas.records import Claim, Table
@@ -78,19 +79,19 @@ def size_table(networks: list[CountedNetwork]) -> Table:
 
 def variant_table(networks: list[CountedNetwork]) -> Table:
     """A row for every network of XNAS's cell."""
-    header = (
-        *("network", "channels", "stem", "squeeze-excitation", "classes", "image channels"),
-        *("auxiliary tower", "parameters", "MACs"),
-    )
-    rows = tuple(
-        (
-            *(n.spec.network, n.spec.channels, n.spec.stem_channels, n.spec.squeeze_excitation),
-            *(n.spec.num_classes, n.spec.in_chans, n.spec.auxiliary, n.parameters, n.macs),
-        )
-        for n in networks
+    columns: tuple[Column[CountedNetwork, None], ...] = (
+        Column("network", lambda n: n.spec.network),
+        Column("channels", lambda n: n.spec.channels),
+        Column("stem", lambda n: n.spec.stem_channels),
+        Column("squeeze-excitation", lambda n: n.spec.squeeze_excitation),
+        Column("classes", lambda n: n.spec.num_classes),
+        Column("image channels", lambda n: n.spec.in_chans),
+        Column("auxiliary tower", lambda n: n.spec.auxiliary),
+        Column("parameters", lambda n: n.parameters),
+        Column("MACs", lambda n: n.macs),
     )
     note = "MACs leave the auxiliary tower out: only training computes it."
-    return Table(title="Networks of XNAS's cell", header=header, rows=rows, note=note)
+    return table_of("Networks of XNAS's cell", columns, networks, note=note)
 
 
 def xnas_size_claims(variants: list[CountedNetwork]) -> list[Claim]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.found_here import FoundHere
 from xnas.paper.network_sizes import agreement
-from xnas.records import Claim, ComparedRow, DepthRow, RandomDepths
+from xnas.records import Claim, DepthRow, RandomDepths
 from xnas.space.zoo import CountedNetwork
 from xnas.toys.verdicts import STANDARD_ERRORS, judge, standard_score
 
@@ -55,7 +56,7 @@ def table_1_claims(rows: Sequence[ComparedRow], found: Sequence[FoundHere] = ())
     gain = 1 - large / rivals[best]
     top = min(errors, key=errors.__getitem__)
     place = sorted(errors.values()).index(large) + 1
-    size = {row.row: row.printed for row in rows}
+    size = {row.paper.row: row.paper.parameters for row in rows}
     ratio = (size[top] or math.nan) / (size["XNAS-Large"] or math.nan)
     return [
         Claim(
@@ -93,7 +94,7 @@ def table_1_claims(rows: Sequence[ComparedRow], found: Sequence[FoundHere] = ())
 
 
 def _search_cost_claims(rows: Sequence[ComparedRow], found: Sequence[FoundHere]) -> list[Claim]:
-    cost = {row.row: row.search_cost for row in rows if row.search_cost is not None}
+    cost = {row.paper.row: row.paper.search_cost for row in rows if row.paper.search_cost is not None}
     ours = cost["XNAS-Small"]
     rivals = _rivals(cost)
     faster = {name: value for name, value in rivals.items() if value < ours}
@@ -143,8 +144,8 @@ def table_2_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
     errors = _errors(rows, "imagenet")
     rivals = _rivals(errors)
     best = min(rivals, key=rivals.__getitem__)
-    network = next(row for row in rows if row.row == OURS)
-    counted = network.macs or 0
+    network = next(row.counted for row in rows if row.paper.row == OURS)
+    macs = (network and network.macs) or 0
     return [
         Claim(
             statement="On ImageNet XNAS outperforms all previous NAS cells",
@@ -157,16 +158,16 @@ def table_2_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
         Claim(
             statement="With 46 channels the ImageNet network stays below 600 M FLOPs (mobile settings)",
             where="Abstract, Sec. 4.3",
-            measured=f"{counted / 1e6:.1f} M multiply-accumulates, which such comparisons mean; each is "
+            measured=f"{macs / 1e6:.1f} M multiply-accumulates, which such comparisons mean; each is "
             "two operations",
-            verdict=judge(network.channels == 46, counted < MOBILE_MACS),
+            verdict=judge(network is not None and network.spec.channels == 46, macs < MOBILE_MACS),
         ),
     ]
 
 
 def table_3_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
     """Other data sets (Sec. 4.3), and all together; `rows` are those of all three tables."""
-    third = [row for row in rows if row.table == 3]
+    third = [row for row in rows if row.paper.table == 3]
     records = {
         d: (_errors(third, d)["XNAS-Small"], _errors(third, d)["Known SotA"]) for d in NEW_RECORDS
     }
@@ -218,7 +219,11 @@ def table_3_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
 def _same_size_claim(rows: Sequence[ComparedRow]) -> Claim:
     """Judge rows of CIFAR networks that stand in Tables 1 and 3 under one name."""
     sizes = [
-        {row.row.rstrip("†"): row.printed for row in rows if row.table == table and row.printed}
+        {
+            row.paper.row.rstrip("†"): row.paper.parameters
+            for row in rows
+            if row.paper.table == table and row.paper.parameters
+        }
         for table in (1, 3)
     ]
     # Table 3 shortens two names.
@@ -326,7 +331,7 @@ def depth_claims(rows: Sequence[DepthRow], random: RandomDepths) -> list[Claim]:
 
 def _errors(rows: Sequence[ComparedRow], dataset: str) -> dict[str, float]:
     """Printed errors by row; a row with several cells counts once."""
-    return {row.row: row.errors[dataset] for row in rows if dataset in row.errors}
+    return {row.paper.row: row.paper.errors[dataset] for row in rows if dataset in row.paper.errors}
 
 
 def _rivals(values: Mapping[str, float]) -> dict[str, float]:

@@ -6,18 +6,19 @@ multiply-accumulates and depths are ours. Table 1 ends with a row of our own sea
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-
-from matplotlib.figure import Figure
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from xnas.paper import cell_depths, table_claims
+from xnas.paper.columns import Column, table_of
+from xnas.paper.compared_rows import ComparedRow, compared_rows
 from xnas.paper.found_here import FoundHere, found_here
-from xnas.paper.network_sizes import agreement, macs, nearest_channels, parameters
-from xnas.records import Claim, ComparedRow, DepthRow, Entry, RandomDepths, Table
-from xnas.report.cell_figure import draw_genotype
-from xnas.space import list_cells, zoo_cell
-from xnas.space.zoo import PaperRow, other_systems
+from xnas.records import Claim, DepthRow, Entry, RandomDepths, Table
+from xnas.space import zoo_cell
+from xnas.space.zoo import CountedNetwork, PaperRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLES = {
     1: "Table 1: CIFAR-10",
@@ -48,98 +49,55 @@ DEPTH_NOTE = (
 )
 
 
-@cache
-def compared_rows(table: int) -> tuple[ComparedRow, ...]:
-    """Rows of one of Tables 1 to 3, in its order; one for each cell that a row could mean."""
-    found: list[tuple[PaperRow, str | None]] = [(row, None) for row in other_systems()]
-    found += [(row, cell) for cell in list_cells() for row in zoo_cell(cell).paper]
-    rows = [_compared(row, cell) for row, cell in found if row.table == table]
-    return tuple(sorted(rows, key=lambda row: (row.line, row.cell or "")))
+def _ours(entry: Callable[[CountedNetwork], Entry]) -> Callable[[ComparedRow], Entry]:
+    """An entry of the network that was counted for a row; empty if there is none."""
+    return lambda row: None if row.counted is None else entry(row.counted)
 
 
-def _compared(row: PaperRow, cell: str | None) -> ComparedRow:
-    result = ComparedRow(
-        table=row.table,
-        line=row.line,
-        row=row.row,
-        errors=row.errors,
-        printed=row.parameters,
-        search_cost=row.search_cost,
-        cell=cell,
-        network=None,
-        channels=None,
-        stem_channels=None,
-        squeeze_excitation=None,
-        parameters=None,
-        macs=None,
-        depth=None,
-        agrees=None,
-        nearest_channels=None,
-        nearest_parameters=None,
-        note=row.note,
+def _error_column(dataset: str) -> Column[ComparedRow, FoundHere]:
+    return Column(
+        f"{table_claims.NAMES[dataset]} error",
+        lambda row: _printed_error(row.paper, dataset),
+        lambda found: f"{found.error:.2f}",
     )
-    if cell is None or row.network is None or row.parameters is None:
-        return result
-    spec = row.network
-    nearest = nearest_channels(cell, spec, row.parameters)
-    return replace(
-        result,
-        network=spec.network,
-        channels=spec.channels,
-        stem_channels=spec.stem_channels,
-        squeeze_excitation=spec.squeeze_excitation,
-        parameters=parameters(cell, spec),
-        macs=macs(cell, spec),
-        depth=zoo_cell(cell).depth,
-        agrees=agreement(parameters(cell, spec), row.parameters),
-        nearest_channels=nearest[0],
-        nearest_parameters=nearest[1],
-    )
+
+
+NAME: Column[ComparedRow, FoundHere] = Column(
+    "architecture", lambda row: row.paper.row, lambda found: found.row
+)
+COLUMNS: tuple[Column[ComparedRow, FoundHere], ...] = (
+    Column(
+        "parameters (M)",
+        lambda row: _general(row.paper.parameters),
+        lambda found: f"{found.parameters / 1e6:.2g}",
+    ),
+    Column(
+        "search cost",
+        lambda row: _general(row.paper.search_cost),
+        lambda found: f"{found.search_days:.2g}",
+    ),
+    Column("cell", lambda row: row.cell, lambda found: f"mean of {found.searches}"),
+    Column("network", _ours(lambda n: n.spec.network), lambda found: found.network),
+    Column("channels", _ours(lambda n: n.spec.channels), lambda found: found.channels),
+    Column("stem", _ours(lambda n: n.spec.stem_channels)),
+    Column("squeeze-excitation", _ours(lambda n: n.spec.squeeze_excitation)),
+    Column("our parameters", _ours(lambda n: n.parameters), lambda found: found.parameters),
+    Column("our MACs", _ours(lambda n: n.macs), lambda found: found.macs),
+    Column("depth", lambda row: row.depth, lambda found: found.depth),
+    Column("agrees", lambda row: row.agrees),
+    Column("nearest channels", lambda row: row.nearest and row.nearest[0]),
+    Column("parameters there", lambda row: row.nearest and row.nearest[1]),
+    Column("note", lambda row: row.paper.note, lambda found: found.note),
+)
+"""Of Tables 1 to 3, after the name and the errors: the paper's, then ours."""
 
 
 def paper_table(number: int, rows: tuple[ComparedRow, ...], found: tuple[FoundHere, ...] = ()) -> Table:
     """One of Tables 1 to 3, the paper's columns before ours; `found` has our own rows of the first."""
-    datasets = list(dict.fromkeys(d for row in rows for d in row.errors))
-    names = [f"{table_claims.NAMES[d]} error" for d in datasets]
-    header = (
-        *("architecture", *names, "parameters (M)", "search cost"),
-        *("cell", "network", "channels", "stem", "squeeze-excitation"),
-        *("our parameters", "our MACs", "depth", "agrees"),
-        *("nearest channels", "parameters there", "note"),
-    )
-    lines = tuple(
-        (
-            row.row,
-            *(_printed_error(row, dataset) for dataset in datasets),
-            _general(row.printed),
-            _general(row.search_cost),
-            row.cell,
-            row.network,
-            row.channels,
-            row.stem_channels,
-            row.squeeze_excitation,
-            row.parameters,
-            row.macs,
-            row.depth,
-            row.agrees,
-            row.nearest_channels,
-            row.nearest_parameters,
-            row.note,
-        )
-        for row in rows
-    )
+    datasets = dict.fromkeys(dataset for row in rows for dataset in row.paper.errors)
+    columns = (NAME, *map(_error_column, datasets), *COLUMNS)
     note = f"{UNITS} {OWN_ROW[bool(found)]}" if number == 1 else UNITS
-    own = tuple(map(_own_line, found))
-    return Table(title=TITLES[number], header=header, rows=lines + own, note=note)
-
-
-def _own_line(found: FoundHere) -> tuple[Entry, ...]:
-    """A row of Table 1."""
-    return (
-        *(found.row, f"{found.error:.2f}", f"{found.parameters / 1e6:.2g}", f"{found.search_days:.2g}"),
-        *(f"mean of {found.searches}", found.network, found.channels, None, None),
-        *(found.parameters, found.macs, found.depth, None, None, None, found.note),
-    )
+    return table_of(TITLES[number], columns, rows, found, note)
 
 
 def table_with_claims(number: int) -> tuple[list[ComparedRow | FoundHere], Table, list[Claim]]:
@@ -157,44 +115,33 @@ def table_with_claims(number: int) -> tuple[list[ComparedRow | FoundHere], Table
 
 def depth_table(rows: list[DepthRow], random: RandomDepths) -> Table:
     """Table 4 with all that its rows could mean, the other published cells, and random ones."""
-    header = (
-        *("row", "depth in the paper", "cell", "nodes", "our depth", "inputs swapped", "least", "most"),
-        *("printed by", "random cells", "note"),
+    columns: tuple[Column[DepthRow, RandomDepths], ...] = (
+        Column("row", lambda row: row.row),
+        Column("depth in the paper", lambda row: row.printed),
+        Column("cell", lambda row: row.cell, lambda drawn: f"{drawn.cells} random cells"),
+        Column("nodes", lambda row: row.nodes, lambda _: cell_depths.NODES),
+        Column("our depth", lambda row: row.depth, lambda drawn: drawn.mean),
+        Column("inputs swapped", lambda row: row.swapped),
+        Column("least", lambda row: row.least),
+        Column("most", lambda row: row.most),
+        Column("printed by", lambda row: row.reached),
+        Column("random cells", lambda row: row.random_mean, lambda drawn: drawn.exact_mean),
+        Column("note", _why, _spread),
     )
-    lines: list[tuple[Entry, ...]] = [
-        (
-            row.row,
-            row.printed,
-            row.cell,
-            row.nodes,
-            row.depth,
-            row.swapped,
-            row.least,
-            row.most,
-            row.reached,
-            row.random_mean,
-            _why(row),
-        )
-        for row in rows
-    ]
-    lines.append(
-        (
-            *(None, None, f"{random.cells} random cells", cell_depths.NODES, random.mean),
-            *(None, None, None, None, random.exact_mean),
-            (
-                f"standard deviation {random.deviation:.3f} ({random.exact_deviation:.3f} over all "
-                f"cells); deeper than XNAS: {100 * random.share_deeper:.1f} % "
-                f"({100 * random.exact_share_deeper:.1f} % of all cells)"
-            ),
-        )
-    )
-    return Table(
-        title="Table 4: depths of normal cells", header=header, rows=tuple(lines), note=DEPTH_NOTE
+    return table_of("Table 4: depths of normal cells", columns, rows, [random], DEPTH_NOTE)
+
+
+def _spread(random: RandomDepths) -> str:
+    """How depths of random cells vary."""
+    return (
+        f"standard deviation {random.deviation:.3f} ({random.exact_deviation:.3f} over all cells); "
+        f"deeper than XNAS: {100 * random.share_deeper:.1f} % "
+        f"({100 * random.exact_share_deeper:.1f} % of all cells)"
     )
 
 
 def _why(row: DepthRow) -> str:
-    """Tell why a depth is not the printed one."""
+    """Why a depth is not the printed one."""
     if row.reached == "none" and row.least == row.most:
         return "differs: half of the edges come from each input, so that all numberings give this depth"
     return {
@@ -211,10 +158,12 @@ def depth_records() -> tuple[list[DepthRow], RandomDepths]:
 
 def cell_figures(cells: list[str]) -> dict[str, Figure]:
     """Published cells, drawn; XNAS's is Figure 9."""
+    from xnas.report.cell_figure import draw_genotype  # noqa: PLC0415 - it imports matplotlib
+
     return {f"cell-{name}": draw_genotype(zoo_cell(name).genotype) for name in cells}
 
 
-def _printed_error(row: ComparedRow, dataset: str) -> str | None:
+def _printed_error(row: PaperRow, dataset: str) -> str | None:
     if dataset not in row.errors:
         return None
     error = float(row.errors[dataset])

@@ -13,7 +13,6 @@ from xnas.records.costs import (
 from xnas.records.paper import (
     Agreement,
     Claim,
-    ComparedRow,
     DepthRow,
     Entry,
     RandomDepths,
@@ -57,7 +56,6 @@ __all__ = [
     "AxesStudy",
     "CalibrationBin",
     "Claim",
-    "ComparedRow",
     "DataCost",
     "Deletion",
     "DepthRow",

@@ -31,38 +31,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """A row of the paper's Tables 1 to 3 beside the network that it belongs to, counted here.
-
-    What is ours is None where the row is no cell.
-    """
-
-    table: int
-    line: int
-    row: str
-    errors: dict[str, float]
-    """As printed, in percent, by dataset."""
-    printed: float | None
-    """Parameters as printed, in millions."""
-    search_cost: float | None
-    """As printed, in GPU days."""
-    cell: str | None
-    network: str | None
-    channels: int | None
-    stem_channels: int | None
-    squeeze_excitation: bool | None
-    parameters: int | None
-    macs: int | None
-    depth: float | None
-    agrees: Agreement | None
-    """Whether ours give the printed digits, rounded or truncated; `yes` is both."""
-    nearest_channels: int | None
-    """Even, with which this cell comes nearest to the printed parameters in such a network."""
-    nearest_parameters: int | None
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DepthRow:
     """Depth of one published normal cell, under several numberings of its states."""
 
