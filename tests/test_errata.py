@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from xnas import ExpertsOptimizer
+from xnas.paper.verdicts import fitted_exponent
 from xnas.theory import (
     Replay,
     effective_horizon,
@@ -36,7 +37,6 @@ from xnas.theory import (
 )
 from xnas.theory.wipeout import TIE_TOLERANCE
 from xnas.toys import stochastic, toy_2d, toy_3d
-from xnas.toys.verdicts import fitted_exponent
 
 approx = pytest.approx
 PAGE = Path(__file__).parents[1] / "docs" / "errata.md"

@@ -76,9 +76,6 @@ MISSING = {
     "theory/regret.py",
     "theory/updates.py",
     "toys/adversary.py",
-    "toys/axes_claims.py",
-    "toys/regret_claims.py",
-    "toys/verdicts.py",
 }
 
 

@@ -18,7 +18,9 @@ from xnas import report, toys
 from xnas.bench.theory import essential_bytes, state_bytes
 from xnas.errors import ConfigError
 from xnas.paper import size_tables, tables
+from xnas.paper.axes_claims import attenuation_claims, toy_2d_claims, toy_3d_claims
 from xnas.paper.compared_rows import ComparedRow
+from xnas.paper.regret_claims import adversary_claims, memory_claims, stochastic_claims
 from xnas.paper.table_claims import depth_claims
 from xnas.process.folder import filled_folder, require_part_of, write_json
 from xnas.process.output import explain_lost_output
@@ -79,34 +81,34 @@ def _toy_3d(_: ReproduceConfig) -> Outcome:
         "toy-3d": report.draw_toy_3d(studies[0.5]),
         "toy-3d-rate-0.1": report.draw_toy_3d(studies[0.1]),
     }
-    return Outcome(list(studies.values()), figures, toys.toy_3d_claims(studies))
+    return Outcome(list(studies.values()), figures, toy_3d_claims(studies))
 
 
 def _toy_2d(_: ReproduceConfig) -> Outcome:
     studies = toys.toy_2d()
     figures = {f"toy-2d-{study.problem}": report.draw_toy_2d(study) for study in studies}
-    return Outcome(studies, figures, toys.toy_2d_claims(studies))
+    return Outcome(studies, figures, toy_2d_claims(studies))
 
 
 def _attenuation(_: ReproduceConfig) -> Outcome:
     record = toys.attenuation()
-    claims = toys.attenuation_claims(record, toys.toy_2d())
+    claims = attenuation_claims(record, toys.toy_2d())
     return Outcome(record, {"attenuation": report.draw_attenuation(record)}, claims)
 
 
 def _stochastic(config: ReproduceConfig) -> Outcome:
     study = toys.stochastic_study(runs=config.runs, rounds=config.rounds, seed=config.seed)
-    return Outcome(study, {"stochastic": report.draw_stochastic(study)}, toys.stochastic_claims(study))
+    return Outcome(study, {"stochastic": report.draw_stochastic(study)}, stochastic_claims(study))
 
 
 def _adam(_: ReproduceConfig) -> Outcome:
     study = toys.adversary_study()
-    return Outcome(study, {"adam": report.draw_adversary(study)}, toys.adversary_claims(study))
+    return Outcome(study, {"adam": report.draw_adversary(study)}, adversary_claims(study))
 
 
 def _memory(_: ReproduceConfig) -> Outcome:
     sizes = state_bytes()
-    return Outcome(sizes, claims=toys.memory_claims(sizes, essential_bytes()))
+    return Outcome(sizes, claims=memory_claims(sizes, essential_bytes()))
 
 
 def _paper_table(number: int) -> Callable[[ReproduceConfig], Outcome]:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.found_here import FoundHere
 from xnas.paper.network_sizes import agreement
+from xnas.paper.verdicts import STANDARD_ERRORS, judge, standard_score
 from xnas.records import Claim, DepthRow, RandomDepths
 from xnas.space.zoo import CountedNetwork
-from xnas.toys.verdicts import STANDARD_ERRORS, judge, standard_score
 
 TEST_IMAGES = {
     "cifar10": 10_000,
@@ -71,7 +71,7 @@ def table_1_claims(rows: Sequence[ComparedRow], found: Sequence[FoundHere] = ())
             statement="XNAS-Small outperforms previous NAS methods on CIFAR-10 by a large margin",
             where="Sec. 4.2, Table 1",
             measured=f"printed errors: {small:.2f} against {rivals[best]:.2f} of {best}; "
-            f"{_told_lead('cifar10', small, rivals[best])}",
+            f"{_lead_text('cifar10', small, rivals[best])}",
             verdict=judge(
                 small < rivals[best], _lead("cifar10", small, rivals[best]) >= STANDARD_ERRORS
             ),
@@ -125,14 +125,14 @@ def _search_cost_claims(rows: Sequence[ComparedRow], found: Sequence[FoundHere])
             statement="A search of 50 epochs, 8.5 minutes each, takes 7 hours, 0.3 days",
             where="Sec. 4.1, 9.2, Table 1",
             measured=f"{SEARCH_EPOCHS} x {EPOCH_MINUTES} minutes are {hours:.2f} hours, "
-            f"{hours / 24:.3f} days; printed: {ours:g}. {_told_minutes(found)}",
+            f"{hours / 24:.3f} days; printed: {ours:g}. {_minutes_text(found)}",
             verdict=judge(round(hours) == 7, round(hours / 24, 1) == ours),
         ),
     ]
 
 
-def _told_minutes(found: Sequence[FoundHere]) -> str:
-    """What searches took here, which says nothing about the paper's time."""
+def _minutes_text(found: Sequence[FoundHere]) -> str:
+    """How long searches took here, which says nothing about the paper's time."""
     if not found:
         return "The time was not measured here"
     took = " and ".join(f"{row.search_minutes:.1f} minutes on one {row.device}" for row in found)
@@ -151,7 +151,7 @@ def table_2_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
             statement="On ImageNet XNAS outperforms all previous NAS cells",
             where="Sec. 4.3, Table 2",
             measured=f"printed errors: {errors[OURS]:.1f} against {rivals[best]:.1f} of {best}; "
-            f"{_told_lead('imagenet', errors[OURS], rivals[best])}. The network of the printed size has "
+            f"{_lead_text('imagenet', errors[OURS], rivals[best])}. The network of the printed size has "
             "squeeze-and-excitation, which is no part of the cell",
             verdict=judge(errors[OURS] < rivals[best]),
         ),
@@ -195,13 +195,13 @@ def table_3_claims(rows: Sequence[ComparedRow]) -> list[Claim]:
         Claim(
             statement="XNAS is the new state of the art on Fashion-MNIST, Freiburg and CINIC10",
             where="Abstract, Sec. 1, 4.3, Table 3",
-            measured=f"printed errors, XNAS against the best known: {_told_pairs(records)}",
+            measured=f"printed errors, XNAS against the best known: {_pairs_text(records)}",
             verdict=judge(*(ours < best for ours, best in records.values())),
         ),
         Claim(
             statement="... and the best NAS method on the other four data sets",
             where="Sec. 1, Tables 1-3",
-            measured=f"printed errors, XNAS against the best other NAS: {_told_pairs(rest)}",
+            measured=f"printed errors, XNAS against the best other NAS: {_pairs_text(rest)}",
             verdict=judge(*(ours < best for ours, best in rest.values())),
         ),
         Claim(
@@ -264,14 +264,14 @@ def size_claims(
                 f"({found[size]})"
                 for size, network in cifar.items()
             ),
-            verdict=judge(*(told in {"yes", "yes, rounded"} for told in found.values())),
+            verdict=judge(*(text in {"yes", "yes, rounded"} for text in found.values())),
         ),
         Claim(
             statement=f"The ImageNet network, as described, has {printed:g} M parameters",
             where="Sec. 4.3, 9.3, Table 2",
             measured=f"{' and '.join(described)}; {printed:g} M need the squeeze-and-excitation of the "
             "authors' code and its stem of 56 channels, which the paper does not mention",
-            verdict=judge(*(told != "no" for told in described.values())),
+            verdict=judge(*(text != "no" for text in described.values())),
         ),
     ]
 
@@ -295,8 +295,8 @@ def depth_claims(rows: Sequence[DepthRow], random: RandomDepths) -> list[Claim]:
         Claim(
             statement="The cells of Table 4 have the depths that it prints",
             where="Sec. 10, Table 4",
-            measured=f"as their sources number them: {_told_rows(plainly)}; only with inputs and nodes "
-            f"renumbered: {_told_rows(barely)}; by no numbering: {_told_rows(never)}",
+            measured=f"as their sources number them: {_rows_text(plainly)}; only with inputs and nodes "
+            f"renumbered: {_rows_text(barely)}; by no numbering: {_rows_text(never)}",
             verdict=judge(*(row in plainly for row in reached)),
         ),
         Claim(
@@ -354,18 +354,18 @@ def _lead(dataset: str, ours: float, theirs: float) -> float:
     return standard_score(theirs - ours, *spread)
 
 
-def _told_lead(dataset: str, ours: float, theirs: float) -> str:
+def _lead_text(dataset: str, ours: float, theirs: float) -> str:
     return (
         f"{theirs - ours:.2f} points, {_lead(dataset, ours, theirs):.1f} standard errors with "
         f"{TEST_IMAGES[dataset]:,} test images"
     )
 
 
-def _told_pairs(pairs: Mapping[str, tuple[float, float]]) -> str:
+def _pairs_text(pairs: Mapping[str, tuple[float, float]]) -> str:
     return ", ".join(f"{NAMES[d]} {ours:g} against {best:g}" for d, (ours, best) in pairs.items())
 
 
-def _told_rows(rows: Sequence[str | None]) -> str:
+def _rows_text(rows: Sequence[str | None]) -> str:
     return ", ".join(str(row) for row in rows) or "none"
 
 

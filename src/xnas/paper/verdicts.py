@@ -1,4 +1,4 @@
-"""How a claim is judged: from numbers, by rules stated here once."""
+"""Rules by which claims are judged from numbers, stated here once."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from xnas.records import AdversaryStudy, Claim, Selection, SelectionStudy
-from xnas.toys.verdicts import (
+from xnas.paper.verdicts import (
     SLOPE_TOLERANCE,
     STANDARD_ERRORS,
     fitted_exponent,
     judge,
     standard_score,
 )
+from xnas.records import AdversaryStudy, Claim, Selection, SelectionStudy
 
 RATE_NAMES = {"0.1": "rate 0.1", "1": "rate 1", "optimal": "η*"}
 
@@ -48,12 +48,12 @@ def adversary_claims(study: AdversaryStudy) -> list[Claim]:
     tail = slice(-3, None)
     slope = {m: fitted_exponent(c.rounds[tail], c.regret[tail]) for m, c in curves.items()}
     failing = "adam (0, 0.1)"
-    told = ", ".join(f"{m}: {c.regret[-1]:.0f} (exponent {slope[m]:.2f})" for m, c in curves.items())
+    text = ", ".join(f"{m}: {c.regret[-1]:.0f} (exponent {slope[m]:.2f})" for m, c in curves.items())
     return [
         Claim(
             statement="Adam's worst-case regret is linear in T, that of XNAS grows with its square root",
             where="Sec. 3.1",
-            measured=f"losses {study.loss}; regret after {curves['xnas'].rounds[-1]} rounds: {told}. "
+            measured=f"losses {study.loss}; regret after {curves['xnas'].rounds[-1]} rounds: {text}. "
             "Decay rates (0, 0.1) are those of the counter-example, (0.5, 0.999) those of DARTS",
             verdict=judge(
                 abs(slope[failing] - 1) < SLOPE_TOLERANCE, abs(slope["xnas"] - 0.5) < SLOPE_TOLERANCE
@@ -65,13 +65,13 @@ def adversary_claims(study: AdversaryStudy) -> list[Claim]:
 def memory_claims(state_bytes: Mapping[str, int], essential: int) -> list[Claim]:
     """No momentum to store (Sec. 3.2.2); bytes a mixture of 14 x 7, `essential` those of Algorithm 1."""
     adam, experts = state_bytes["Adam"], state_bytes["ExpertsOptimizer"]
-    told = ", ".join(f"{name} {size}" for name, size in state_bytes.items())
+    text = ", ".join(f"{name} {size}" for name, size in state_bytes.items())
     single = essential // 2
     return [
         Claim(
             statement="Without momentum XNAS keeps fewer state variables than Adam or SGD with momentum",
             where="Sec. 3.2.2",
-            measured=f"bytes of state for 14 x 7 weights: {told}. Algorithm 1 alone needs one sum an "
+            measured=f"bytes of state for 14 x 7 weights: {text}. Algorithm 1 alone needs one sum an "
             f"expert: {essential} bytes in the double precision used here, {single} in the single "
             "precision of the others; the rest is the ledger, and what is remembered of wiped experts",
             verdict=judge(experts < adam, single < adam, single < state_bytes["SGD"]),
@@ -96,11 +96,11 @@ def _root_claim(series: Mapping[str, Sequence[Selection]]) -> Claim:
         rate: fitted_exponent([s.experts for s in given], [s.regret for s in given])
         for rate, given in series.items()
     }
-    told = ", ".join(f"N^{power:.2f} at {RATE_NAMES[rate]}" for rate, power in powers.items())
+    text = ", ".join(f"N^{power:.2f} at {RATE_NAMES[rate]}" for rate, power in powers.items())
     return Claim(
         statement="The regret of gradient descent with softmax grows like sqrt(N)",
         where="Sec. 8.3, Fig. 8 (left)",
-        measured=f"fitted powers: {told}",
+        measured=f"fitted powers: {text}",
         verdict=judge(*(abs(power - 0.5) < SLOPE_TOLERANCE for power in powers.values())),
     )
 
@@ -116,12 +116,12 @@ def _smaller_regret_claim(pairs: Sequence[tuple[Selection, Selection]]) -> Claim
         for ours, theirs in pairs
     ]
     ratios = [theirs.regret / ours.regret for ours, theirs in pairs]
-    told = ", ".join(dict.fromkeys(RATE_NAMES[ours.rate] for ours, _ in pairs))
+    text = ", ".join(dict.fromkeys(RATE_NAMES[ours.rate] for ours, _ in pairs))
     settings = {(ours.experts, ours.noise) for ours, _ in pairs}
     return Claim(
         statement="The regret of XNAS is significantly smaller at equal rates",
         where="Sec. 8.3, Fig. 8",
-        measured=f"{len(settings)} settings of N and σ, {told}: gradient descent's regret is "
+        measured=f"{len(settings)} settings of N and σ, {text}: gradient descent's regret is "
         f"{min(ratios):.2f} to {max(ratios):.2f} times as large; its excess is {min(scores):.1f} to "
         f"{max(scores):.1f} standard errors",
         verdict=judge(min(scores) > STANDARD_ERRORS, max(scores) > STANDARD_ERRORS),

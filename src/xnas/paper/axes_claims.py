@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
+from xnas.paper.verdicts import judge
 from xnas.records import Attenuation, AxesStudy, Claim, Trajectory
 from xnas.theory import normalized_entropy
-from xnas.toys.verdicts import judge
 
 FIRST_PHASE = 30
 """Steps of the 3D problem before its loss switches (Sec. 8.1)."""
@@ -36,15 +36,15 @@ def toy_3d_claims(studies: Mapping[float, AxesStudy]) -> list[Claim]:
         Claim(
             statement="XNAS lets a late bloomer recover: axis z leads at the end",
             where="Sec. 3.2.1, 8.1, Fig. 3",
-            measured=f"first step at which z overtakes y: {_told_steps(overtakes)}; z minus the next "
+            measured=f"first step at which z overtakes y: {_steps_by_rate(overtakes)}; z minus the next "
             f"axis at the end: {_span(leads)}",
             verdict=judge(*(lead > 0 for lead in leads)),
         ),
         Claim(
             statement="Gradient descent with softmax struggles to recover",
             where="Sec. 8.1, Fig. 3",
-            measured=f"first step at which z overtakes y: {_told_steps(recovers)}. The paper states no "
-            "rate",
+            measured=f"first step at which z overtakes y: {_steps_by_rate(recovers)}. The paper states "
+            "no rate",
             verdict=judge(*(step is None for step in recovers.values())),
         ),
         Claim(
@@ -66,7 +66,7 @@ def toy_2d_claims(studies: Sequence[AxesStudy]) -> list[Claim]:
     }
     x = {key: end[0] for key, end in ends.items()}
     start = {study.problem: study.trajectories[0].points[0][0] for study in studies}
-    told = {
+    text = {
         problem: "x at the end: "
         + ", ".join(f"{m} {x[problem, m]:.4f}" for m in ("xnas", "xnas simplex", "gd"))
         for problem in start
@@ -77,7 +77,7 @@ def toy_2d_claims(studies: Sequence[AxesStudy]) -> list[Claim]:
         Claim(
             statement="XNAS reaches the minimum faster from a balanced start",
             where="Sec. 8.2.1, Fig. 4",
-            measured=told["balanced"],
+            measured=text["balanced"],
             verdict=judge(x["balanced", "xnas"] > x["balanced", "gd"]),
         ),
         Claim(
@@ -89,7 +89,7 @@ def toy_2d_claims(studies: Sequence[AxesStudy]) -> list[Claim]:
         Claim(
             statement="... while XNAS reaches the minimum",
             where="Sec. 8.2.2, Fig. 5",
-            measured=told["imbalanced"] + ". xnas is Algorithm 1 as printed; in xnas simplex the "
+            measured=text["imbalanced"] + ". xnas is Algorithm 1 as printed; in xnas simplex the "
             "gradients are the negative of one another, as the section words it",
             verdict=judge(*(x["imbalanced", m] > AT_MINIMUM for m in ("xnas", "xnas simplex"))),
         ),
@@ -103,7 +103,7 @@ def _curvature_claim(far: Mapping[tuple[str, str], float]) -> Claim:
     Harder for gradient descent means that it ends further away, and that it suffers more than XNAS.
     """
     growth = {m: far["quadratic", m] / far["balanced", m] for m in ("xnas", "gd")}
-    told = "; ".join(
+    text = "; ".join(
         f"{m} {far['balanced', m]:.4f} with the linear loss, {far['quadratic', m]:.4f} with the "
         f"quadratic one ({growth[m]:.2f} times as far)"
         for m in growth
@@ -111,7 +111,7 @@ def _curvature_claim(far: Mapping[tuple[str, str], float]) -> Claim:
     return Claim(
         statement="Curvature makes it even harder for gradient descent with softmax",
         where="Sec. 8.2.4, Fig. 7",
-        measured=f"distance to the optimum at the end: {told}. In ratio "
+        measured=f"distance to the optimum at the end: {text}. In ratio "
         f"{max(growth, key=growth.__getitem__)} suffers more",
         verdict=judge(growth["gd"] > 1, growth["gd"] > growth["xnas"]),
     )
@@ -159,8 +159,8 @@ def _late_term(path: Trajectory, step: int) -> float:
     return abs(path.update_terms[step - 1][2])
 
 
-def _told_steps(steps: Mapping[float, int | None]) -> str:
-    """Tell steps by rate, or one step for all."""
+def _steps_by_rate(steps: Mapping[float, int | None]) -> str:
+    """Steps by rate, or one step for all."""
     if len(set(steps.values())) == 1:
         rates = ", ".join(f"{rate:g}" for rate in steps)
         return f"{_step(next(iter(steps.values())))} at rates {rates}"
@@ -172,6 +172,6 @@ def _step(step: int | None) -> str:
 
 
 def _span(values: Sequence[float], style: str = ".4f") -> str:
-    """Tell the smallest and the largest, or the only one."""
+    """The smallest and the largest, or the only one."""
     low, high = f"{min(values):{style}}", f"{max(values):{style}}"
     return low if low == high else f"{low} to {high}"
