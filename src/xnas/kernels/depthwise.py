@@ -16,6 +16,7 @@ in reverse, by the same kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -25,6 +26,7 @@ from xnas.kernels.depthwise_squares import launch_squares
 from xnas.kernels.depthwise_taps import (
     BLOCK,
     RUN,
+    Geometry,
     begins,
     channels_together,
     compiled_sides,
@@ -114,23 +116,42 @@ def _launch(
         out if gate is None else gate,
         out,
         batch,
-        from_height=from_height,
-        from_width=from_width,
-        height=height,
-        width=width,
-        channels=channels,
-        vector=vector,
-        paired=paired,
-        together=channels_together(weights),
-        stride=stride,
-        back=back,
-        grouped=back and not plan.alone,
-        relu=relu,
-        gated=gate is not None,
-        sides=compiled_sides(plan),
-        run=run,
-        block=block,
+        shape=Geometry(
+            from_height=from_height,
+            from_width=from_width,
+            height=height,
+            width=width,
+            channels=channels,
+            stride=stride,
+            run=run,
+            paired=paired,
+            together=channels_together(weights),
+            sides=compiled_sides(plan),
+        ),
+        mode=_Mode(
+            back=back,
+            grouped=back and not plan.alone,
+            relu=relu,
+            gated=gate is not None,
+            vector=vector,
+            block=block,
+        ),
     )
+
+
+class _Mode(NamedTuple):
+    """What a launch of `_convolve` computes, and in which blocks."""
+
+    back: bool
+    """Gradients of what was read: taps in reverse."""
+    grouped: bool
+    """Add up the convolutions of a group."""
+    relu: bool
+    gated: bool
+    vector: int
+    """Channels of a lane."""
+    block: int
+    """Lanes of a program."""
 
 
 @kernel(numbers=["images"], tables=["table", "group_table", "members"])
@@ -145,124 +166,107 @@ def _convolve(
     gate,
     out,
     images,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    channels: tl.constexpr,
-    vector: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    back: tl.constexpr,
-    grouped: tl.constexpr,
-    relu: tl.constexpr,
-    gated: tl.constexpr,
-    sides: tl.constexpr,
-    run: tl.constexpr,
-    block: tl.constexpr,
+    shape: tl.constexpr,
+    mode: tl.constexpr,
 ):
-    """Convolve, or add up the convolutions of a group on their way back; a program writes runs."""
+    """Convolve, or add up the gradients of the convolutions of a group; a program writes runs."""
     which = tl.program_id(1)
-    dilation = tl.load(group_table + 4 * which + 1 if grouped else table + 4 * which + 2)
+    dilation = tl.load(group_table + 4 * which + 1 if mode.grouped else table + 4 * which + 2)
+    weights = (weight3, weight5, weight7)
+    tables = (table, group_table, members)
     if dilation == 1:  # not a loop over both, which takes more registers and instructions
-        _write_runs(
-            x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
-            gated, sides, run, block, 1,
-        )  # fmt: skip
+        _write_runs(x, weights, tables, gate, out, images, shape, mode, 1)
     else:
-        _write_runs(
-            x, weight3, weight5, weight7, table, group_table, members, gate, out, images, from_height,
-            from_width, height, width, channels, vector, paired, together, stride, back, grouped, relu,
-            gated, sides, run, block, 2,
-        )  # fmt: skip
+        _write_runs(x, weights, tables, gate, out, images, shape, mode, 2)
 
 
 @inside
 def _write_runs(
     x,
-    weight3,
-    weight5,
-    weight7,
-    table,
-    group_table,
-    members,
+    weights,
+    tables,
     gate,
     out,
     images,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    channels: tl.constexpr,
-    vector: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    back: tl.constexpr,
-    grouped: tl.constexpr,
-    relu: tl.constexpr,
-    gated: tl.constexpr,
-    sides: tl.constexpr,
-    run: tl.constexpr,
-    block: tl.constexpr,
+    shape: tl.constexpr,
+    mode: tl.constexpr,
     dilation: tl.constexpr,
 ):
     """Write the runs of a program, of the one slot or group that is its own."""
     which = tl.program_id(1)
-    begin, end, rows = which, which + 1, table
+    source, begin, end = _members_of(tables, which, mode.grouped)
+    groups: tl.constexpr = shape.channels // mode.vector
+    lane = tl.program_id(0) * mode.block + tl.arange(0, mode.block)
+    c = (lane % groups * mode.vector)[:, None] + tl.arange(0, mode.vector)[None, :]
+    loaded: tl.constexpr = mode.vector // 2 if shape.paired else mode.vector
+    unit = (lane % groups * loaded)[:, None] + tl.arange(0, loaded)[None, :]
+    left = lane // groups % shape.width
+    line = lane // groups // shape.width
+    apart: tl.constexpr = dilation if shape.run > 1 else 1
+    runs: tl.constexpr = (shape.height + shape.run * apart - 1) // (shape.run * apart) * apart
+    image = line // runs
+    top = begins(line % runs, apart, shape.run)
+    fits = image < images
+    place = image, top, left, fits
+    rows = begin, end
+    totals = _added_up(x, weights, tables, source, rows, place, c, unit, images, shape, mode, dilation)
+    _store_runs(totals, gate, out, source, place, c, images, shape, mode, dilation)
+
+
+@inside
+def _members_of(tables, which, grouped: tl.constexpr):
+    """The input that a slot or group reads or writes, and which of the rows are its own."""
+    table, group_table, _ = tables
+    begin, end = which, which + 1
     if grouped:
         source = tl.load(group_table + 4 * which)
         begin, end = tl.load(group_table + 4 * which + 2), tl.load(group_table + 4 * which + 3)
-        rows = members
     else:
         source = tl.load(table + 4 * which)
-    groups: tl.constexpr = channels // vector
-    lane = tl.program_id(0) * block + tl.arange(0, block)
-    c = (lane % groups * vector)[:, None] + tl.arange(0, vector)[None, :]
-    loaded: tl.constexpr = vector // 2 if paired else vector
-    unit = (lane % groups * loaded)[:, None] + tl.arange(0, loaded)[None, :]
-    left = lane // groups % width
-    line = lane // groups // width
-    apart: tl.constexpr = dilation if run > 1 else 1
-    runs: tl.constexpr = (height + run * apart - 1) // (run * apart) * apart
-    image = line // runs
-    top = begins(line % runs, apart, run)
-    fits = image < images
+    return source, begin, end
+
+
+@inside
+def _added_up(
+    x,
+    weights,
+    tables,
+    source,
+    rows,
+    place,
+    c,
+    unit,
+    images,
+    shape: tl.constexpr,
+    mode: tl.constexpr,
+    dilation: tl.constexpr,
+):
+    """The pixels of every run, a block of them each: one convolution, or all of a group added up."""
+    table, _, members = tables
+    begin, end = rows
+    block: tl.constexpr = mode.block
+    vector: tl.constexpr = mode.vector
+    run: tl.constexpr = shape.run
     totals = (tl.zeros((block, vector), tl.float32),) * run
-    plane = tl.full((), groups * loaded * from_height * from_width, tl.int64) * images
+    units: tl.constexpr = shape.channels // 2 if shape.paired else shape.channels  # of a pixel
+    plane = tl.full((), units * shape.from_height * shape.from_width, tl.int64) * images
     for number in range(begin, end):
-        side = tl.load(rows + 4 * number + 1)
-        row = tl.load(rows + 4 * number + (2 if grouped else 3))
-        slot = source
-        if back:
-            slot = which
-        if grouped:
+        if mode.grouped:
+            side = tl.load(members + 4 * number + 1)
+            row = tl.load(members + 4 * number + 2)
             slot = tl.load(members + 4 * number)
+        else:
+            side = tl.load(table + 4 * number + 1)
+            row = tl.load(table + 4 * number + 3)
+            slot = tl.program_id(1) if mode.back else source
         origin = x + slot * plane
         for known in tl.static_range(3, 8, 2):
-            if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+            if shape.sides >> known & 1:  # noqa: SIM102 - or it would be compiled
                 if side == known:
-                    weight = weight3 if known == 3 else weight5 if known == 5 else weight7
-                    totals = _add_taps(
-                        totals, origin + unit, weight + row * (known * known * channels), image,
-                        top, left, fits, c, from_height, from_width, dilation, channels, known, paired,
-                        together, stride, back, relu, run,
-                    )  # fmt: skip
-    plane = tl.full((), channels * height * width, tl.int64) * images
-    place = (((image * height + top) * width + left) * channels)[:, None] + c
-    below: tl.constexpr = dilation * width * channels
-    if gated:  # all of them before a store: no load may overtake one
-        pixel = gate + source * plane + place
-        for index in tl.static_range(run):
-            there = (fits & (top + index * dilation < height))[:, None]
-            passes = tl.load(pixel + index * below, mask=there, other=0.0) > 0
-            totals = replaced(totals, index, tl.where(passes, totals[index], 0.0))
-    pixel = out + which * plane + place
-    for index in tl.static_range(run):
-        there = (fits & (top + index * dilation < height))[:, None]
-        tl.store(pixel + index * below, totals[index], mask=there)
+                    pixel = origin + unit
+                    weight = weights[(known - 3) // 2] + row * (known * known * shape.channels)
+                    totals = _add_taps(totals, pixel, weight, place, c, shape, mode, dilation, known)
+    return totals
 
 
 @inside
@@ -270,48 +274,73 @@ def _add_taps(
     totals,
     x,
     weight,
-    image,
-    top,
-    left,
-    lanes,
+    place,
     c,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
+    shape: tl.constexpr,
+    mode: tl.constexpr,
     dilation: tl.constexpr,
-    channels: tl.constexpr,
     side: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    back: tl.constexpr,
-    relu: tl.constexpr,
-    run: tl.constexpr,
 ):
     """Add one convolution to the pixels of every run, column by column of its taps.
 
     Constants are added to addresses, not to places: the hardware does it while loading.
     """
-    above = top * stride - side // 2 * dilation
-    units: tl.constexpr = channels // 2 if paired else channels  # of a pixel
-    first = x + (((image * from_height + above) * from_width + left * stride) * units)[:, None]
-    taps = first_tap(weight, c, side, together)
-    apart: tl.constexpr = channels if together else 1
+    image, top, left, lanes = place
+    above = top * shape.stride - side // 2 * dilation
+    units: tl.constexpr = shape.channels // 2 if shape.paired else shape.channels  # of a pixel
+    corner = (image * shape.from_height + above) * shape.from_width + left * shape.stride
+    first = x + (corner * units)[:, None]
+    taps = first_tap(weight, c, side, shape.together)
+    apart: tl.constexpr = shape.channels if shape.together else 1
     row: tl.constexpr = side * apart
+    run: tl.constexpr = shape.run
     for column in range(side):
         away = (column - side // 2) * dilation
-        fits = lanes & (left * stride + away >= 0) & (left * stride + away < from_width)
+        z = left * shape.stride + away
+        fits = lanes & (z >= 0) & (z < shape.from_width)
         pixel = first + away * units
         tap = taps + column * apart
-        if back:
+        if mode.back:
             tap = taps + (side * side - 1 - column) * apart
         for step in tl.static_range(side + run - 1):
             y = above + step * dilation
-            there = (fits & (y >= 0) & (y < from_height))[:, None]
-            value = numbers_at(pixel + step * (dilation * from_width * units), there, paired)
-            if relu:
+            there = (fits & (y >= 0) & (y < shape.from_height))[:, None]
+            value = numbers_at(pixel + step * (dilation * shape.from_width * units), there, shape.paired)
+            if mode.relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
                 if step - index >= 0 and step - index < side:
-                    factor = tl.load(tap + (step - index) * (-row if back else row)).to(tl.float32)
+                    factor = tl.load(tap + (step - index) * (-row if mode.back else row)).to(tl.float32)
                     totals = replaced(totals, index, totals[index] + value * factor)
     return totals
+
+
+@inside
+def _store_runs(
+    totals,
+    gate,
+    out,
+    source,
+    place,
+    c,
+    images,
+    shape: tl.constexpr,
+    mode: tl.constexpr,
+    dilation: tl.constexpr,
+):
+    """Store the pixels of every run, 0 where the gate is closed."""
+    image, top, left, fits = place
+    plane = tl.full((), shape.channels * shape.height * shape.width, tl.int64) * images
+    first = (((image * shape.height + top) * shape.width + left) * shape.channels)[:, None] + c
+    below: tl.constexpr = dilation * shape.width * shape.channels
+    run: tl.constexpr = shape.run
+    if mode.gated:  # all of them before a store: no load may overtake one
+        pixel = gate + source * plane + first
+        for index in tl.static_range(run):
+            there = (fits & (top + index * dilation < shape.height))[:, None]
+            passes = tl.load(pixel + index * below, mask=there, other=0.0) > 0
+            totals = replaced(totals, index, tl.where(passes, totals[index], 0.0))
+    pixel = out + tl.program_id(1) * plane + first
+    for index in tl.static_range(run):
+        there = (fits & (top + index * dilation < shape.height))[:, None]
+        tl.store(pixel + index * below, totals[index], mask=there)

@@ -16,6 +16,7 @@ from xnas.kernels.blocks import lane_width, parts
 from xnas.kernels.depthwise_plan import Plan
 from xnas.kernels.depthwise_taps import (
     BLOCK,
+    Geometry,
     channels_together,
     compiled_sides,
     first_tap,
@@ -42,15 +43,20 @@ def launch_squares(
         into if gate is None else gate,
         into,
         batch,
-        rows=gradient.shape[2],
-        columns=gradient.shape[3],
-        height=height,
-        width=width,
-        channels=channels,
+        shape=Geometry(
+            from_height=height,
+            from_width=width,
+            height=gradient.shape[2],
+            width=gradient.shape[3],
+            channels=channels,
+            stride=2,
+            run=1,
+            paired=False,
+            together=channels_together(weights),
+            sides=compiled_sides(plan),
+        ),
         vector=vector,
-        together=channels_together(weights),
         gated=gate is not None,
-        sides=compiled_sides(plan),
         block=block,
     )
 
@@ -66,79 +72,72 @@ def _spread(
     gate,
     out,
     images,
-    rows: tl.constexpr,
-    columns: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    channels: tl.constexpr,
+    shape: tl.constexpr,
     vector: tl.constexpr,
-    together: tl.constexpr,
     gated: tl.constexpr,
-    sides: tl.constexpr,
     block: tl.constexpr,
 ):
-    """Add up the convolutions of a group on their way back; a program writes squares."""
+    """Add up the gradients of the convolutions of a group; a program writes squares."""
+    weights = (weight3, weight5, weight7)
     which = tl.program_id(1)
     source, dilation = tl.load(group_table + 4 * which), tl.load(group_table + 4 * which + 1)
     begin, end = tl.load(group_table + 4 * which + 2), tl.load(group_table + 4 * which + 3)
-    groups: tl.constexpr = channels // vector
+    groups: tl.constexpr = shape.channels // vector
     lane = tl.program_id(0) * block + tl.arange(0, block)
     c = (lane % groups * vector)[:, None] + tl.arange(0, vector)[None, :]
-    column = lane // groups % columns
-    line = lane // groups // columns
-    row, image = line % rows, line // rows
+    column = lane // groups % shape.width
+    line = lane // groups // shape.width
+    row, image = line % shape.height, line // shape.height
     fits = image < images
+    place = image, row, column, fits
     totals = (tl.zeros((block, vector), tl.float32),) * 4
-    plane = tl.full((), channels * rows * columns, tl.int64) * images
+    plane = tl.full((), shape.channels * shape.height * shape.width, tl.int64) * images
     for number in range(begin, end):
         origin = gradient + tl.load(members + 4 * number) * plane
         side = tl.load(members + 4 * number + 1)
-        place = tl.load(members + 4 * number + 2)
+        index = tl.load(members + 4 * number + 2)
         for known in tl.static_range(3, 8, 2):
-            if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+            if shape.sides >> known & 1:  # noqa: SIM102 - or it would be compiled
                 if side == known:
-                    weight = weight3 if known == 3 else weight5 if known == 5 else weight7
-                    totals = _add_slot(
-                        totals, origin, weight + place * (known * known * channels), image, row,
-                        column, fits, c, rows, columns, dilation, channels, known, together,
-                    )  # fmt: skip
-    plane = tl.full((), channels * height * width, tl.int64) * images
-    place = (((image * height + 2 * row) * width + 2 * column) * channels)[:, None] + c
+                    weight = weights[(known - 3) // 2] + index * (known * known * shape.channels)
+                    totals = _add_slot(totals, origin, weight, place, c, dilation, shape, known)
+    _store_squares(totals, gate, out, source, place, c, images, shape, gated)
+
+
+@inside
+def _store_squares(
+    totals, gate, out, source, place, c, images, shape: tl.constexpr, gated: tl.constexpr
+):
+    """Store the pixels of every square that exist, 0 where the gate is closed."""
+    image, row, column, fits = place
+    height: tl.constexpr = shape.from_height
+    width: tl.constexpr = shape.from_width
+    plane = tl.full((), shape.channels * height * width, tl.int64) * images
+    first = (((image * height + 2 * row) * width + 2 * column) * shape.channels)[:, None] + c
     if gated:  # all of them before a store: no load may overtake one
-        pixel = gate + source * plane + place
+        pixel = gate + source * plane + first
         for index in tl.static_range(4):
             there = fits & (2 * row + index // 2 < height) & (2 * column + index % 2 < width)
-            away = (index // 2 * width + index % 2) * channels
+            away = (index // 2 * width + index % 2) * shape.channels
             passes = tl.load(pixel + away, mask=there[:, None], other=0.0) > 0
             totals = replaced(totals, index, tl.where(passes, totals[index], 0.0))
-    pixel = out + which * plane + place
+    pixel = out + tl.program_id(1) * plane + first
     for index in tl.static_range(4):
         there = fits & (2 * row + index // 2 < height) & (2 * column + index % 2 < width)
-        away = (index // 2 * width + index % 2) * channels
+        away = (index // 2 * width + index % 2) * shape.channels
         tl.store(pixel + away, totals[index], mask=there[:, None])
 
 
 @inside
-def _add_slot(
-    totals,
-    gradient,
-    weight,
-    image,
-    row,
-    column,
-    fits,
-    c,
-    rows: tl.constexpr,
-    columns: tl.constexpr,
-    dilation,
-    channels: tl.constexpr,
-    side: tl.constexpr,
-    together: tl.constexpr,
-):
+def _add_slot(totals, gradient, weight, place, c, dilation, shape: tl.constexpr, side: tl.constexpr):
     """Add one convolution to the pixels of every square."""
+    image, row, column, fits = place
+    rows: tl.constexpr = shape.height
+    columns: tl.constexpr = shape.width
+    channels: tl.constexpr = shape.channels
     half: tl.constexpr = side // 2
-    apart: tl.constexpr = channels if together else 1
-    taps = first_tap(weight, c, side, together)
+    apart: tl.constexpr = channels if shape.together else 1
+    taps = first_tap(weight, c, side, shape.together)
     first = gradient + (((image * rows + row) * columns + column) * channels)[:, None] + c
     if dilation == 2:
         for down in range(-half, half + 1):

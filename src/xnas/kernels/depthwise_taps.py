@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +16,26 @@ RUN = 4  # pixels a lane computes together
 LONG_RUN = 8  # of half as many channels
 BLOCK = 1024  # lanes x channels of a program
 SIDES = (3, 5, 7)
+
+
+class Geometry(NamedTuple):
+    """Sizes and layouts that a kernel of depthwise convolutions is compiled for."""
+
+    from_height: int
+    """Of the images that a convolution reads; `height` and `width` are those of its output."""
+    from_width: int
+    height: int
+    width: int
+    channels: int
+    stride: int
+    run: int
+    """Pixels of one column that are computed together."""
+    paired: bool
+    """Two bfloat16 are loaded as one number of 32 bits (`in_pairs`)."""
+    together: bool
+    """The channels of a tap lie together in memory; otherwise the taps of a channel do."""
+    sides: int
+    """Kernel sizes that may occur: bit 3 is that of side 3 (`compiled_sides`)."""
 
 
 def runs_of(height: int, stride: int, dilations: Sequence[int], run: int = RUN) -> tuple[int, int]:

@@ -7,6 +7,7 @@ the pixels of a column of the image serve all its taps; shares are added up in a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from xnas.kernels.blocks import channel_block, parts
 from xnas.kernels.depthwise_plan import Plan, plain_depthwise_weight_gradient
 from xnas.kernels.depthwise_taps import (
     BLOCK,
+    Geometry,
     begins,
     channels_together,
     compiled_sides,
@@ -86,21 +88,29 @@ def _launch_weight_gradient(
         begin5,
         begin5 + sizes.get(5, 0),
         batch,
-        from_height=from_height,
-        from_width=from_width,
-        height=height,
-        width=width,
-        channels=channels,
-        paired=paired,
-        together=channels_together(like),
-        stride=stride,
-        relu=relu,
-        sides=compiled_sides(plan),
-        run=run,
-        block_m=block_m,
-        block_c=block_c,
+        shape=Geometry(
+            from_height=from_height,
+            from_width=from_width,
+            height=height,
+            width=width,
+            channels=channels,
+            stride=stride,
+            run=run,
+            paired=paired,
+            together=channels_together(like),
+            sides=compiled_sides(plan),
+        ),
+        blocks=_Blocks(pixels=block_m, channels=block_c, relu=relu),
     )
     add_up(partial, out)
+
+
+class _Blocks(NamedTuple):
+    """What a program reads at a time: runs of pixels and channels, or their ReLU."""
+
+    pixels: int
+    channels: int
+    relu: bool
 
 
 @kernel(numbers=["most", "share", "size", "begin5", "begin7", "images"], tables=["table"])
@@ -115,42 +125,25 @@ def _weight_gradient(
     begin5,
     begin7,
     images,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    channels: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    relu: tl.constexpr,
-    sides: tl.constexpr,
-    run: tl.constexpr,
-    block_m: tl.constexpr,
-    block_c: tl.constexpr,
+    shape: tl.constexpr,
+    blocks: tl.constexpr,
 ):
     """One program adds up one column of taps over a share of the runs; there may be no such column."""
     slot, column, split = tl.program_id(0) // most, tl.program_id(0) % most, tl.program_id(1)
-    c = tl.program_id(2) * block_c + tl.arange(0, block_c)
+    c = tl.program_id(2) * blocks.channels + tl.arange(0, blocks.channels)
     side = tl.load(table + 4 * slot + 1)
     dilation = tl.load(table + 4 * slot + 2)
-    number = tl.load(table + 4 * slot + 3) * channels
-    plane = tl.full((), channels // 2 if paired else channels, tl.int64) * images
-    x += tl.load(table + 4 * slot) * plane * from_height * from_width
-    gradient += slot * plane * height * width
+    number = tl.load(table + 4 * slot + 3) * shape.channels
+    plane = tl.full((), shape.channels // 2 if shape.paired else shape.channels, tl.int64) * images
+    x += tl.load(table + 4 * slot) * plane * shape.from_height * shape.from_width
+    gradient += slot * plane * shape.height * shape.width
     partial += split.to(tl.int64) * size
+    task = (side, column, number)
+    offsets = (0, begin5, begin7)
     if dilation == 1:  # not a loop over both, which takes more registers and instructions
-        _add_up_taps(
-            x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, paired, together, stride, relu, sides,
-            run, block_m, block_c, 1,
-        )  # fmt: skip
+        _add_up_taps(x, gradient, partial, task, offsets, split, share, images, c, shape, blocks, 1)
     else:
-        _add_up_taps(
-            x, gradient, partial, side, column, number, begin5, begin7, split, share, images,
-            from_height, from_width, height, width, c, channels, paired, together, stride, relu, sides,
-            run, block_m, block_c, 2,
-        )  # fmt: skip
+        _add_up_taps(x, gradient, partial, task, offsets, split, share, images, c, shape, blocks, 2)
 
 
 @inside
@@ -158,40 +151,25 @@ def _add_up_taps(
     x,
     gradient,
     partial,
-    side,
-    column,
-    number,
-    begin5,
-    begin7,
+    task,
+    offsets,
     split,
     share,
     images,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
     c,
-    channels: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    relu: tl.constexpr,
-    sides: tl.constexpr,
-    run: tl.constexpr,
-    block_m: tl.constexpr,
-    block_c: tl.constexpr,
+    shape: tl.constexpr,
+    blocks: tl.constexpr,
     dilation: tl.constexpr,
 ):
     """Add up a column of taps by what was compiled for the side of its convolution."""
+    side, column, number = task
     for known in tl.static_range(3, 8, 2):
-        if sides >> known & 1:  # noqa: SIM102 - or it would be compiled
+        if shape.sides >> known & 1:  # noqa: SIM102 - or it would be compiled
             if side == known:
-                begin = 0 if known == 3 else begin5 if known == 5 else begin7
+                into = partial + offsets[(known - 3) // 2] + number * (known * known)
                 _add_up_column(
-                    x, gradient, partial + begin + number * (known * known), column, split, share,
-                    images, from_height, from_width, height, width, dilation, c, channels, known,
-                    paired, together, stride, relu, run, block_m, block_c,
-                )  # fmt: skip
+                    x, gradient, into, column, split, share, images, c, shape, blocks, dilation, known
+                )
 
 
 @inside
@@ -203,23 +181,20 @@ def _add_up_column(
     split,
     share,
     images,
-    from_height: tl.constexpr,
-    from_width: tl.constexpr,
-    height: tl.constexpr,
-    width: tl.constexpr,
-    dilation: tl.constexpr,
     c,
-    channels: tl.constexpr,
+    shape: tl.constexpr,
+    blocks: tl.constexpr,
+    dilation: tl.constexpr,
     side: tl.constexpr,
-    paired: tl.constexpr,
-    together: tl.constexpr,
-    stride: tl.constexpr,
-    relu: tl.constexpr,
-    run: tl.constexpr,
-    block_m: tl.constexpr,
-    block_c: tl.constexpr,
 ):
     """Add up one column of a convolution's taps over a share of the runs, if there is such a column."""
+    height: tl.constexpr = shape.height
+    width: tl.constexpr = shape.width
+    channels: tl.constexpr = shape.channels
+    run: tl.constexpr = shape.run
+    paired: tl.constexpr = shape.paired
+    block_m: tl.constexpr = blocks.pixels
+    block_c: tl.constexpr = blocks.channels
     known = c < tl.where(column < side, channels, 0)
     units: tl.constexpr = channels // 2 if paired else channels  # of a pixel
     loaded: tl.constexpr = block_c // 2 if paired else block_c
@@ -243,15 +218,17 @@ def _add_up_column(
         for index in tl.static_range(1, run):
             there = (fits & (top + index * dilation < height))[:, None] & exists
             flows = replaced(flows, index, numbers_at(pixel + index * below, there, paired))
-        z = left * stride + (column - side // 2) * dilation
-        above = top * stride - side // 2 * dilation
-        fits = fits & (z >= 0) & (z < from_width)
-        pixel = x + (((image * from_height + above) * from_width + z) * units)[:, None] + unit
+        z = left * shape.stride + (column - side // 2) * dilation
+        above = top * shape.stride - side // 2 * dilation
+        fits = fits & (z >= 0) & (z < shape.from_width)
+        pixel = (
+            x + (((image * shape.from_height + above) * shape.from_width + z) * units)[:, None] + unit
+        )
         for step in tl.static_range(side + run - 1):
             y = above + step * dilation
-            there = (fits & (y >= 0) & (y < from_height))[:, None] & exists
-            value = numbers_at(pixel + step * (dilation * from_width * units), there, paired)
-            if relu:
+            there = (fits & (y >= 0) & (y < shape.from_height))[:, None] & exists
+            value = numbers_at(pixel + step * (dilation * shape.from_width * units), there, paired)
+            if blocks.relu:
                 value = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
             for index in tl.static_range(run):
                 if step - index >= 0 and step - index < side:
@@ -260,6 +237,6 @@ def _add_up_column(
     for row in tl.static_range(side):
         number = row * side + column
         place = number + c * (side * side)
-        if together:
+        if shape.together:
             place = number * channels + c
         tl.store(partial + place, tl.sum(taps[row], 0), mask=known)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -177,18 +178,39 @@ def _launch(
         nodes.stride(0),
         into.stride(0),
         int(add),
-        node_row=nodes.stride(1),
-        row=into.stride(3),
-        node_aligned=alignment(nodes, steps=(*nodes.stride()[:2], channels)),
-        aligned=alignment(into, steps=(into.stride(0), into.stride(3), channels)),
-        channels=channels,
-        stride=stride,
-        largest="largest" in kinds,
-        average="average" in kinds,
-        block_m=block_m,
-        block_c=block_c,
+        shape=_Geometry(
+            channels=channels,
+            row=into.stride(3),
+            aligned=alignment(into, steps=(into.stride(0), into.stride(3), channels)),
+            node_row=nodes.stride(1),
+            node_aligned=alignment(nodes, steps=(*nodes.stride()[:2], channels)),
+            stride=stride,
+            largest="largest" in kinds,
+            average="average" in kinds,
+            block_m=block_m,
+            block_c=block_c,
+        ),
         num_warps=2,
     )
+
+
+class _Geometry(NamedTuple):
+    """What `_input_gradient` is compiled for."""
+
+    channels: int
+    row: int
+    """Numbers from a pixel of the inputs' gradient to the next, and what divides its addresses."""
+    aligned: int
+    node_row: int
+    """The same of the nodes' gradients."""
+    node_aligned: int
+    stride: int
+    largest: bool
+    """Which pools occur."""
+    average: bool
+    block_m: int
+    """Lanes of a program, and channels of a lane."""
+    block_c: int
 
 
 @inside
@@ -228,25 +250,20 @@ def _input_gradient(
     node,
     apart,
     add,
-    node_row: tl.constexpr,
-    row: tl.constexpr,
-    node_aligned: tl.constexpr,
-    aligned: tl.constexpr,
-    channels: tl.constexpr,
-    stride: tl.constexpr,
-    largest: tl.constexpr,
-    average: tl.constexpr,
-    block_m: tl.constexpr,
-    block_c: tl.constexpr,
+    shape: tl.constexpr,
 ):
+    """Two pixels of an input, one above the other, in each lane: all gradients that reach them."""
+    aligned: tl.constexpr = shape.aligned
+    node_aligned: tl.constexpr = shape.node_aligned
     which = tl.program_id(1).to(tl.int64)
     most = tl.load(places + which * 2).to(tl.int64)
     mean = tl.load(places + which * 2 + 1).to(tl.int64)
     flow_begin, flow_end = tl.load(first_flow + which), tl.load(first_flow + which + 1)
     term_begin, term_end = tl.load(first + which), tl.load(first + which + 1)
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = (m % (channels // block_c) * block_c)[:, None] + tl.arange(0, block_c)[None, :]
-    m = m // (channels // block_c)
+    m = tl.program_id(0) * shape.block_m + tl.arange(0, shape.block_m)
+    groups: tl.constexpr = shape.channels // shape.block_c
+    c = (m % groups * shape.block_c)[:, None] + tl.arange(0, shape.block_c)[None, :]
+    m = m // groups
     rows = (height + 1) // 2
     batch = strips // (rows * width)
     line, column = m // width, m % width
@@ -254,54 +271,96 @@ def _input_gradient(
     there = (m < strips)[:, None]
     below = there & (top + 1 < height)[:, None]
     pixel = (image * height + top) * width + column
-    end = tl.multiple_of(into + which * apart + (pixel * row)[:, None] + c, (1, aligned))
+    end = tl.multiple_of(into + which * apart + (pixel * shape.row)[:, None] + c, (1, aligned))
     before = (m < tl.where(add > 0, strips, 0))[:, None]
     upper = tl.load(end, mask=before, other=0.0).to(tl.float32)
-    lower = tl.load(end + width * row, mask=before & below, other=0.0).to(tl.float32)
-    plane = tl.full((), channels, tl.int64) * batch * (out_height * out_width)
+    lower = tl.load(end + width * shape.row, mask=before & below, other=0.0).to(tl.float32)
+    plane = tl.full((), shape.channels, tl.int64) * batch * (out_height * out_width)
     maxima = m < tl.where(most >= 0, strips, 0)  # no branches: they would wait for every load
     means = m < tl.where(mean >= 0, strips, 0)
-    side = (column + 1) % stride  # of the first window, where the pixel is
-    if largest:
-        for i in tl.static_range(4 // stride):
-            for j in tl.static_range((stride + 2) // stride):
-                y, z = (top + 2) // stride - i, (column + 1) // stride - j
-                known = _exists(y, z, out_height, out_width) & (side + stride * j < 3) & maxima
-                place = (((image * out_height + y) * out_width + z) * channels)[:, None] + c
-                flow = tl.load(gradient + most * plane + place, mask=known[:, None], other=0.0)
-                took = tl.load(taken + which * plane + place, mask=known[:, None], other=255)
-                took = took.to(tl.int32) - (side + stride * j)[:, None]
-                if stride * i >= 1:
-                    upper += tl.where(took == 3 * (stride * i - 1), flow.to(tl.float32), 0.0)
-                if stride * i <= 2:
-                    lower += tl.where(took == 3 * stride * i, flow.to(tl.float32), 0.0)
-    place = (pixel * channels)[:, None] + c
-    whole = tl.full((), channels, tl.int64) * batch * (height * width)
+    side = (column + 1) % shape.stride  # of the first window, where the pixel is
+    where = image, top, column, side
+    windows = out_height, out_width
+    both = upper, lower
+    if shape.largest:
+        both = _add_maxima(both, gradient, taken, most, which, plane, where, windows, maxima, c, shape)
+    place = (pixel * shape.channels)[:, None] + c
+    whole = tl.full((), shape.channels, tl.int64) * batch * (height * width)
     for number in range(flow_begin, flow_end):
-        source = flows + number * whole + place
-        upper += tl.load(source, mask=there, other=0.0).to(tl.float32)
-        lower += tl.load(source + width * channels, mask=below, other=0.0).to(tl.float32)
+        both = _add_pixels(both, flows + number * whole + place, width * shape.channels, there, below)
     for number in range(term_begin, term_end):
         term = tl.load(terms + number)
         weight = tl.load(weights + term).to(tl.float32)
         source = nodes + tl.load(targets + term).to(tl.int64) * node
-        source = tl.multiple_of(source + (pixel * node_row)[:, None] + c, (1, node_aligned))
+        source = tl.multiple_of(source + (pixel * shape.node_row)[:, None] + c, (1, node_aligned))
+        upper, lower = both
         upper += weight * tl.load(source, mask=there, other=0.0).to(tl.float32)
-        lower += weight * tl.load(source + width * node_row, mask=below, other=0.0).to(tl.float32)
-    if average:  # behind the loops, which part its registers from those of the maxima
-        for i in tl.static_range(4 // stride):
-            y = (top + 2) // stride - i
-            total = tl.zeros((block_m, block_c), tl.float32)
-            for j in tl.static_range((stride + 2) // stride):
-                z = (column + 1) // stride - j
-                known = _exists(y, z, out_height, out_width) & (side + stride * j < 3) & means
-                place = (((image * out_height + y) * out_width + z) * channels)[:, None] + c
-                flow = tl.load(gradient + mean * plane + place, mask=known[:, None], other=0.0)
-                total += flow.to(tl.float32) * _share(z, width, stride)[:, None]
-            total *= _share(y, height, stride)[:, None]
-            if stride * i >= 1:
-                upper += total
-            if stride * i <= 2:
-                lower += total
+        source += width * shape.node_row
+        lower += weight * tl.load(source, mask=below, other=0.0).to(tl.float32)
+        both = upper, lower
+    if shape.average:  # behind the loops, which part its registers from those of the maxima
+        size = height, width
+        both = _add_means(both, gradient, mean, plane, where, windows, size, means, c, shape)
+    upper, lower = both
     tl.store(end, upper, mask=there)
-    tl.store(end + width * row, lower, mask=below)
+    tl.store(end + width * shape.row, lower, mask=below)
+
+
+@inside
+def _add_pixels(both, source, down, there, below):
+    """Add the pixels that lie at `source` and below it."""
+    upper, lower = both
+    upper += tl.load(source, mask=there, other=0.0).to(tl.float32)
+    lower += tl.load(source + down, mask=below, other=0.0).to(tl.float32)
+    return upper, lower
+
+
+@inside
+def _add_maxima(
+    both, gradient, taken, slot, which, plane, where, windows, maxima, c, shape: tl.constexpr
+):
+    """Add the gradients of those maxima that took the pixels."""
+    upper, lower = both
+    image, top, column, side = where
+    out_height, out_width = windows
+    stride: tl.constexpr = shape.stride
+    for i in tl.static_range(4 // stride):
+        for j in tl.static_range((stride + 2) // stride):
+            y, z = (top + 2) // stride - i, (column + 1) // stride - j
+            known = _exists(y, z, out_height, out_width) & (side + stride * j < 3) & maxima
+            place = (((image * out_height + y) * out_width + z) * shape.channels)[:, None] + c
+            flow = tl.load(gradient + slot * plane + place, mask=known[:, None], other=0.0)
+            took = tl.load(taken + which * plane + place, mask=known[:, None], other=255)
+            took = took.to(tl.int32) - (side + stride * j)[:, None]
+            if stride * i >= 1:
+                upper += tl.where(took == 3 * (stride * i - 1), flow.to(tl.float32), 0.0)
+            if stride * i <= 2:
+                lower += tl.where(took == 3 * stride * i, flow.to(tl.float32), 0.0)
+    return upper, lower
+
+
+@inside
+def _add_means(both, gradient, slot, plane, where, windows, size, means, c, shape: tl.constexpr):
+    """Add the pixels' shares in the gradients of the means of their windows."""
+    upper, lower = both
+    image, top, column, side = where
+    out_height, out_width = windows
+    height, width = size
+    stride: tl.constexpr = shape.stride
+    block_m: tl.constexpr = shape.block_m
+    block_c: tl.constexpr = shape.block_c
+    for i in tl.static_range(4 // stride):
+        y = (top + 2) // stride - i
+        total = tl.zeros((block_m, block_c), tl.float32)
+        for j in tl.static_range((stride + 2) // stride):
+            z = (column + 1) // stride - j
+            known = _exists(y, z, out_height, out_width) & (side + stride * j < 3) & means
+            place = (((image * out_height + y) * out_width + z) * shape.channels)[:, None] + c
+            flow = tl.load(gradient + slot * plane + place, mask=known[:, None], other=0.0)
+            total += flow.to(tl.float32) * _share(z, width, stride)[:, None]
+        total *= _share(y, height, stride)[:, None]
+        if stride * i >= 1:
+            upper += total
+        if stride * i <= 2:
+            lower += total
+    return upper, lower
