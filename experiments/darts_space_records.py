@@ -12,6 +12,7 @@ another machine.
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def start(jobs: Sequence[RecordedSearch], arguments: Namespace) -> list[Process]
         job for job in jobs if not _ended(job, arguments) and not is_running(_folder(job, arguments))
     ]
     if _on_gpu(arguments) and waiting and shutil.which("nvidia-cuda-mps-control"):
-        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=False, start_new_session=True)  # noqa: S607
+        _start_sharing()
     alone = _on_gpu(arguments) and len(waiting) == len(jobs)
     started: list[Process] = []
     for number, job in enumerate(waiting):
@@ -99,7 +100,9 @@ def collect(jobs: Sequence[RecordedSearch], arguments: Namespace) -> None:
         for job in unfinished[first : first + CHECKPOINTS_PER_FILE]:
             for path in Checkpoints(_folder(job, arguments) / "checkpoints").files()[:1]:
                 states[job.name] = packed(load_checkpoint(path, torch.device("cpu")))
-        torch.save(states, arguments.out / f"{PACK}-{1 + first // CHECKPOINTS_PER_FILE}.pt")
+        number = 1 + first // CHECKPOINTS_PER_FILE
+        with gzip.open(arguments.out / f"{PACK}-{number}.pt.gz", "wb", compresslevel=1) as file:
+            torch.save(states, file)
 
 
 def take_up(jobs: Sequence[RecordedSearch], arguments: Namespace) -> None:
@@ -112,8 +115,9 @@ def take_up(jobs: Sequence[RecordedSearch], arguments: Namespace) -> None:
                 records = archive.extractfile(f"{name}.jsonl")
                 assert records is not None  # noqa: S101 - a file
                 (_folder(job, arguments) / RECORDS).write_bytes(records.read())
-    for path in sorted(arguments.resume_from.glob(f"{PACK}-*.pt")):
-        for name, state in torch.load(path, weights_only=True).items():
+    for path in sorted(arguments.resume_from.glob(f"{PACK}-*.pt.gz")):
+        states = torch.load(BytesIO(gzip.decompress(path.read_bytes())), weights_only=True)
+        for name, state in states.items():
             if name in names:
                 Checkpoints(_folder(names[name], arguments) / "checkpoints").save(unpacked(state))
 
@@ -172,10 +176,19 @@ def _start(job: RecordedSearch, arguments: Namespace) -> Process:
     folder = _folder(job, arguments)
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-u", __file__, *arguments.words, "--play", job.name]
-    with (folder / LOG).open("wb") as log:
+    with (folder / LOG).open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - ourselves, in a session of its own: it outlives this call
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
+
+
+def _start_sharing() -> None:
+    """Let kernels of several processes run side by side; a second service of the kind is refused."""
+    closed = subprocess.DEVNULL  # the service stays, and would keep the caller's output open
+    command = ["nvidia-cuda-mps-control", "-d"]
+    subprocess.run(  # noqa: S603
+        command, check=False, start_new_session=True, stdin=closed, stdout=closed, stderr=closed
+    )
 
 
 def _ready(job: RecordedSearch, arguments: Namespace) -> bool:

@@ -73,7 +73,7 @@ def test_what_was_collected_is_taken_up_elsewhere(tmp_path, monkeypatch):
     arguments = Namespace(runs=tmp_path / "runs", out=tmp_path / "out", checkpoints=True)
     play(JOB, arguments.runs / JOB.name, device="cpu", stop_after=1, say=silent)
     records.collect([JOB], arguments)
-    assert {path.name for path in arguments.out.iterdir()} == {"records.tar.gz", "resume-1.pt"}
+    assert {path.name for path in arguments.out.iterdir()} == {"records.tar.gz", "resume-1.pt.gz"}
     there = Namespace(runs=tmp_path / "there", resume_from=arguments.out)
     records.take_up([JOB], there)
     assert played(there.runs / JOB.name) == played(arguments.runs / JOB.name)
