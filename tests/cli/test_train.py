@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 
 import pytest
@@ -56,12 +57,19 @@ def test_a_run_folder_is_trained_on_its_own_images(capsys, tmp_path, monkeypatch
     for number in range(80):
         kind = ("cat", "dog")[number % 2]
         make_image(tmp_path / "photos" / kind / f"{number}.png", number, size=(8, 8))
+    (tmp_path / "photos" / "dog" / "bad.png").write_bytes(b"no image")
     small = ("--cells", "3", "--channels", "2", "--batch-size", "16", "--device", "cpu", "--epochs", "1")
-    assert run(capsys, "search", "photos", "--out", "found", *small)[0] == 0
-    status, told, _ = run(capsys, "train", "found", "--out", "trained", *small)
+    options = ("--skip-bad-images", "--image-size", "16")
+    status, told, _ = run(capsys, "search", "photos", "--out", "found", *options, *small)
+    assert status == 0
+    (command,) = (line for line in told.splitlines() if line.startswith("next: xnas "))
+    _, _, *words = shlex.split(command)
+    status, told, _ = run(capsys, *words, "--out", "trained", *small)
     assert status == 0
     assert told.startswith("photos: ")
-    assert xnas.load("trained", "cpu").card.trained_on == "photos"
+    assert "chosen: --skip-bad-images --image-size 16, as in found\n" in told
+    card = xnas.load("trained", "cpu").card
+    assert (card.trained_on, card.size) == ("photos", (16, 16))
     config = xnas.TrainConfig(cell="found", cells=3, channels=2, batch_size=16, epochs=1, device="cpu")
     assert xnas.load(xnas.train(config).out, "cpu").card.trained_on == "photos"
 

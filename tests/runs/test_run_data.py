@@ -10,7 +10,8 @@ from xnas.data import load_data
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.model.model_card import read_card
 from xnas.runs.evaluate import EvaluateConfig
-from xnas.runs.run_data import CHANGED, is_its_own, load_own_data
+from xnas.runs.run_data import CHANGED, inherit_data_options, is_its_own, load_own_data
+from xnas.runs.train_config import TrainConfig
 
 
 @pytest.fixture
@@ -77,3 +78,45 @@ def test_a_config_that_cannot_be_read_is_named_and_never_read_whole(run, text):
     (run / "config.json").write_text(text, encoding="utf8")
     with pytest.raises(DamagedFileError, match=r"cannot read .*config\.json: .*damaged: give DATA"):
         own_data(run)
+
+
+def found_cell(folder, **settings):
+    """The run folder of a search of digits with these data options."""
+    folder.mkdir()
+    saved = {"format": "xnas-run", "version": 1, "kind": "search", "data": "digits", "config": settings}
+    (folder / "config.json").write_text(json.dumps(saved), encoding="utf8")
+    return folder
+
+
+def test_a_training_inherits_the_data_options_of_its_search(tmp_path):
+    found = found_cell(
+        tmp_path / "found",
+        image_size=16,
+        skip_bad_images=True,
+        use_val=False,
+        stream=False,
+        epochs=3,
+    )
+    options, notes = inherit_data_options(TrainConfig(), found, "digits")
+    assert (options.image_size, options.skip_bad_images, options.use_val) == (16, True, False)
+    assert (options.stream, options.epochs) == (None, None)
+    assert notes == [f"--no-use-val --skip-bad-images --image-size 16, as in {found}"]
+
+
+def test_what_a_user_says_goes_before_the_search(tmp_path):
+    found = found_cell(tmp_path / "found", image_size=16, resize="pad", stream=True)
+    options, notes = inherit_data_options(TrainConfig(image_size=24), found, "digits")
+    assert (options.image_size, options.resize, options.stream) == (24, "pad", True)
+    assert notes == [f"--resize pad --stream, as in {found}"]
+
+
+def test_other_images_and_other_cells_inherit_nothing(tmp_path):
+    found = found_cell(tmp_path / "found", image_size=16)
+    for run, data in ((found, "cifar10"), (None, "digits"), (tmp_path, "digits")):
+        assert inherit_data_options(TrainConfig(), run, data) == (TrainConfig(), [])
+
+
+def test_an_inherited_option_that_cannot_be_used_is_named(tmp_path):
+    found = found_cell(tmp_path / "found", image_size="large")
+    with pytest.raises(ConfigError, match=r"in config.json cannot be used: image-size must be a whole"):
+        inherit_data_options(TrainConfig(), found, "digits")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -63,9 +63,16 @@ class PreparedTraining:
 
 
 def prepare_training(
-    options: TrainConfig, images: Images, genotype: Genotype, ranks: Ranks = ALONE
+    options: TrainConfig,
+    images: Images,
+    genotype: Genotype,
+    ranks: Ranks = ALONE,
+    notes: Sequence[str] = (),
 ) -> PreparedTraining:
-    """Build network and batches; every random choice from its own stream of the seed."""
+    """Build network and batches; every random choice from its own stream of the seed.
+
+    `notes` are lines on choices that were made before.
+    """
     device = pick_device(options.device, ranks)
     kept, held = torch.arange(len(images.labels)), None
     if options.validation:
@@ -82,7 +89,7 @@ def prepare_training(
     )
     batch = plan.recipe.batch_size
     ranks.require_batch(batch, parts=options.accumulate)
-    plan = replace(plan, notes=(*plan.notes, *shared_by(ranks, batch, device)))
+    plan = replace(plan, notes=(*notes, *plan.notes, *shared_by(ranks, batch, device)))
     seen = plan.recipe.images.seen(images.size)
     parameters, macs = _cost(genotype, plan.network.for_inference, (images.channels, *seen))
     model = _build(genotype, plan.network, seed=options.seed).to(device)

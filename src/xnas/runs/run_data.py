@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import read_plain
 from xnas.model.model_card import ModelCard
 from xnas.options import inherited, widened
+from xnas.runs.command_line import flags
 from xnas.runs.run_folder import FORMAT, MOST_CONFIG_BYTES
 from xnas.runs.sources import whereabouts
+from xnas.runs.train_config import TrainConfig
 from xnas.words import short
 
 CHANGED = (
@@ -42,6 +44,28 @@ def load_own_data(run: Path, card: ModelCard, options: SourceOptions) -> tuple[I
     fingerprint = saved.get("data_fingerprint")
     changed = isinstance(fingerprint, str) and fingerprint != images.fingerprint()
     return images, (CHANGED,) if changed else ()
+
+
+def inherit_data_options(
+    options: TrainConfig, run: Path | None, data: str
+) -> tuple[TrainConfig, list[str]]:
+    """Data options of the run that a cell comes from, where the user gave none, and a note on them.
+
+    They apply to that run's own images alone. Whether images are streamed depends on the machine, so a
+    run whose images were in memory says nothing about it.
+    """
+    saved = _saved(run) if run is not None else {}
+    settings = saved.get("config")
+    if not isinstance(settings, dict) or saved.get("data") != whereabouts(data):
+        return options, []
+    known = {name: value for name, value in settings.items() if (name, value) != ("stream", False)}
+    full = inherited(options, DataOptions, known)
+    changed = {
+        declared.name: getattr(full, declared.name)
+        for declared in fields(DataOptions)
+        if getattr(full, declared.name) != getattr(options, declared.name)
+    }
+    return full, [f"{flags(changed)}, as in {run}"] if changed else []
 
 
 def is_its_own(run: Path, data: str | None, images: Images) -> bool:

@@ -30,6 +30,7 @@ from xnas.runs.backends import is_captured
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
+from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder, as_json
 from xnas.runs.saver import Saver
 from xnas.runs.sources import (
@@ -67,19 +68,23 @@ def train(
     """Train the network of a cell on `data` (a dataset's name, a folder, or images).
 
     By default on the images of the run that the cell comes from, for other cells on the embedded digits.
+    On the images of that run, its data options apply unless `config` has others.
     """
     require_config("train", TrainConfig, config)
     ranks = join_ranks()
     genotype = find_genotype(config.cell)
-    data = given_data(data_of(run_of(config.cell)) if data is None else data)
+    run = run_of(config.cell)
+    notes: list[str] = []
+    data = given_data(data_of(run) if data is None else data)
     require_cells(config, genotype)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
+        config, notes = inherit_data_options(config, run, data)
         images = load_data(data, config)
     else:
         images = data
         require_nothing_to_load(config, images)
-    prepared = prepare_training(config, images, genotype, ranks)
+    prepared = prepare_training(config, images, genotype, ranks, notes)
     given = whereabouts(data) if isinstance(data, str) else None
     first = {
         "recipe.json": as_json({"format": "xnas-recipe"} | prepared.plan.recipe.to_json()),
