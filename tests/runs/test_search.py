@@ -24,12 +24,13 @@ from xnas.nn.operations import OPERATIONS
 from xnas.options import saved_options
 from xnas.process.devices import pick_device
 from xnas.process.interrupt import Interrupted
+from xnas.runs.cells import genotype_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout
 from xnas.runs.search_plan import resolve
 from xnas.runs.tensorboard import Curves
-from xnas.space import SPACES, SearchSpace, find_genotype
+from xnas.space import SPACES, SearchSpace
 
 
 class Listening(Silence):
@@ -718,7 +719,7 @@ def test_a_damaged_genotype_is_told_by_its_error_not_by_the_name_of_its_folder(
     shutil.copytree(out, copy)
     (copy / "genotype.json").write_text("{", encoding="utf8")
     with pytest.raises(GenotypeError, match=r"xnas search --resume .* writes that of a finished search"):
-        find_genotype(copy)
+        genotype_of(copy)
     assert resume_search(copy, data=stripes(), display=display).genotype == result.genotype
     assert any("the end of the search is written again" in line for line in display.warnings)
 

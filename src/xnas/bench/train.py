@@ -23,9 +23,9 @@ from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
 from xnas.runs.backends import is_captured
+from xnas.runs.cells import genotype_of
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train_config import TrainConfig
-from xnas.space import find_genotype
 
 WITHOUT_KERNELS = "captured, bf16, no kernels"  # PyTorch's convolutions, for comparison
 CASES: dict[str, dict[str, object]] = {
@@ -99,7 +99,7 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
 def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     before = peak_of_process()
     chosen = config.train_config(case)
-    prepared = prepare_training(chosen, noise(config), find_genotype(config.cell))
+    prepared = prepare_training(chosen, noise(config), genotype_of(config.cell))
     training = prepared.training
     if case == WITHOUT_KERNELS:
         fuse(training.model, on=False)

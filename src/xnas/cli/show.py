@@ -16,6 +16,7 @@ from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
 from xnas.report.cell_figure import draw_genotype, save_svg
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
+from xnas.runs.cells import genotype_of
 from xnas.space import (
     NETWORKS,
     PRESETS,
@@ -26,7 +27,6 @@ from xnas.space import (
     cell_depth,
     count_macs,
     count_parameters,
-    find_genotype,
     list_cells,
     zoo_cell,
 )
@@ -63,7 +63,7 @@ def show(
         say(zoo_lines())
         return
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
-    genotype = find_genotype(published or cell)
+    genotype = genotype_of(published or cell)
     where = cell if published or is_arch(cell) else genotype_file(cell)
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
     if SPACES[genotype.space].defaults.networks is NETWORKS:

@@ -27,6 +27,7 @@ from xnas.process.memory import memory_in_use, reset_peak
 from xnas.process.output import explain_lost_output
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.backends import is_captured
+from xnas.runs.cells import genotype_of
 from xnas.runs.displays import Listener, Silence, TrainDisplay
 from xnas.runs.onlooker import folder_again, new_folder
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
@@ -43,7 +44,7 @@ from xnas.runs.sources import (
 from xnas.runs.train_briefing import estimate, introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.runs.train_state import Best, better, restore, train_state
-from xnas.space import Genotype, find_genotype
+from xnas.space import Genotype
 from xnas.space.zoo import run_of
 
 PROBE_STEPS = 10
@@ -72,7 +73,7 @@ def train(
     """
     require_config("train", TrainConfig, config)
     ranks = join_ranks()
-    genotype = find_genotype(config.cell)
+    genotype = genotype_of(config.cell)
     run = run_of(config.cell)
     notes: list[str] = []
     data = given_data(data_of(run) if data is None else data)

@@ -12,10 +12,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from reprlib import repr as brief
-from shlex import quote
 from typing import Any
 
-from xnas.errors import ConfigError, GenotypeError, UnknownNameError, VersionError
+from xnas.errors import ConfigError, GenotypeError, UnknownNameError
 from xnas.registry import known_names
 from xnas.space.genotype import Genotype
 from xnas.space.network import NETWORKS
@@ -122,18 +121,7 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
         return zoo_cell(str(cell)).genotype
     if is_arch(cell):
         return Genotype.from_arch(cell)
-    path = genotype_file(cell)
-    try:
-        return Genotype.load(path)
-    except VersionError:
-        raise
-    except GenotypeError as error:
-        if path == Path(cell):
-            raise
-        command, kind = ("train", "training") if _is_training(path.parent) else ("search", "search")
-        raise GenotypeError(
-            f"{error}; xnas {command} --resume {quote(str(cell))} writes that of a finished {kind} again"
-        ) from error
+    return Genotype.load(genotype_file(cell))
 
 
 def run_of(cell: str | Path | Genotype) -> Path | None:
@@ -177,10 +165,6 @@ def _spec(given: dict[str, Any]) -> NetworkSpec:
     """The network that a data file describes by what differs from the paper's."""
     changes = dict(given)
     return NETWORKS[changes.pop("network")].but(**changes)
-
-
-def _is_training(run: Path) -> bool:
-    return (run / "recipe.json").exists()
 
 
 def _folder() -> Path:

@@ -1,0 +1,39 @@
+"""The genotype that a user means by a cell, with the command that repairs a run folder's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+
+from xnas.errors import GenotypeError, VersionError
+from xnas.space import Genotype, find_genotype
+from xnas.space.zoo import run_of
+
+TRAINING_FILE = "recipe.json"
+"""What a training's run folder has and a search's has not."""
+
+
+def genotype_of(cell: str | Path | Genotype) -> Genotype:
+    """Return the genotype of a name, a string, a file or a run folder.
+
+    The error for a damaged genotype in a run folder names the command that writes it again.
+    """
+    try:
+        return find_genotype(cell)
+    except VersionError:
+        raise
+    except GenotypeError as error:
+        run = _run_with_genotype(cell)
+        if run is None:
+            raise
+        kind, command = ("training", "train") if (run / TRAINING_FILE).exists() else ("search", "search")
+        raise GenotypeError(
+            f"{error}; xnas {command} --resume {quote(str(cell))} writes that of a finished {kind} again"
+        ) from error
+
+
+def _run_with_genotype(cell: str | Path | Genotype) -> Path | None:
+    try:
+        return run_of(cell)
+    except GenotypeError:  # no such file, or a folder without a genotype
+        return None
