@@ -27,7 +27,6 @@ from xnas.runs.cells import genotype_of
 from xnas.runs.evaluate import EvaluateConfig, evaluate_run
 from xnas.runs.train import Silence, resume_training, train
 from xnas.runs.train_config import TrainConfig
-from xnas.space import find_genotype
 
 EVERYTHING = {  # all that has a state of its own; rates by the epoch
     "recipe": "xnas-1500",

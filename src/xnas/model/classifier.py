@@ -39,7 +39,19 @@ Given = Union[str, Path, "Image.Image", Tensor, np.ndarray[Any, Any]]
 
 
 def load(run: Path | str, device: str = "auto") -> Classifier:
-    """The classifier that a training made: `run` is its run folder, or a folder it was exported to."""
+    """Return the classifier that a training made.
+
+    `run` is the run folder of the training, or a folder that it was exported to.
+
+    >>> from xnas import ImageData, TrainConfig, train
+    >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
+    >>> labels = torch.arange(64) % 2
+    >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
+    >>> config = TrainConfig(cell="xnas", epochs=1, batch_size=32, cells=3, channels=2, device="cpu")
+    >>> classifier = load(train(config, data).out, device="cpu")
+    >>> classifier.predict(noise[:2])[0].label in ("even", "odd")
+    True
+    """
     model, card = load_model(run_path(run), pick_device(device))
     return Classifier(model, card)
 

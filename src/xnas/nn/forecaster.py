@@ -19,7 +19,12 @@ from xnas.errors import ConfigError
 
 
 def uniform_mixture(forecasters: int, experts: int) -> nn.Parameter:
-    """A mixture as Algorithm 1 starts it (line 2): a parameter (forecasters, experts) of 1/N."""
+    """Return a mixture as Algorithm 1 starts it (line 2): a parameter (forecasters, experts) of 1/N.
+
+    >>> uniform_mixture(1, 4)
+    Parameter containing:
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]], requires_grad=True)
+    """
     counts: tuple[object, ...] = (forecasters, experts)
     if not all(isinstance(count, Integral) and int(count) >= 1 for count in counts):
         raise ConfigError(
@@ -34,6 +39,13 @@ class Forecaster(nn.Module):
 
     A network whose forecasters share mixtures owns them itself, builds its forecasters with
     `own_mixture=False` and hands each its row.
+
+    >>> forecaster = Forecaster({"identity": nn.Identity(), "tanh": nn.Tanh()})
+    >>> forecaster(torch.zeros(5, 3)).shape
+    torch.Size([5, 3])
+    >>> forecaster.wipe(["tanh"])
+    >>> list(forecaster.experts)
+    ['identity']
     """
 
     mixture_parameters = ("mixture",)
@@ -50,10 +62,11 @@ class Forecaster(nn.Module):
         self.mixture = uniform_mixture(1, len(experts)) if own_mixture else None
 
     def forward(self, x: Tensor, mixture: Tensor | None = None) -> Tensor:
-        """Prediction for `x` (batch, ...) with `mixture`: (experts,), or (batch, experts) per sample.
+        """Return the prediction for `x` (batch, ...), of the shape that the experts give.
 
-        The mixture always has a column for every expert the forecaster was built with, wiped or not,
-        in the order of `names`.
+        `mixture` is (experts,), or (batch, experts) with one per sample; by default the forecaster's
+        own. It always has a column for every expert the forecaster was built with, wiped or not, in the
+        order of `names`.
         """
         u = self._own_mixture() if mixture is None else mixture
         if (
@@ -114,6 +127,6 @@ class Forecaster(nn.Module):
 
 
 def _column(mixture: Tensor, index: int, advice: Tensor) -> Tensor:
-    """Weight of one expert, shaped to multiply its advice: one number, or one a sample."""
+    """Weight of one expert, shaped to multiply its advice: one number, or one per sample."""
     weight = mixture[..., index].to(advice.dtype)  # as 16-bit advice stays 16-bit under autocast
     return weight if weight.dim() == 0 else weight.reshape(-1, *[1] * (advice.dim() - 1))

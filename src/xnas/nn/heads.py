@@ -25,7 +25,7 @@ class CifarStem(nn.Module):
         )
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map images to the inputs of the first cell, twice the same."""
+        """Map images (batch, in_chans, h, w) to (batch, channels, h, w), twice the same tensor."""
         x = self.layers(x)
         return x, x
 
@@ -60,7 +60,10 @@ class ImagenetStem(nn.Module):
         )
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map images to the inputs of the first cell, at a quarter and at an eighth of their size."""
+        """Map images (batch, in_chans, h, w) to maps of a quarter and of an eighth of their size.
+
+        Both have `channels` channels; sides are rounded up.
+        """
         older = self.quarter(x)
         return older, self.eighth(older)
 

@@ -195,7 +195,7 @@ class Zero(nn.Module):
         self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zeros of the size that the other operations give."""
+        """Map (batch, channels, h, w) to zeros (batch, channels, ceil(h/stride), ceil(w/stride))."""
         return torch.zeros_like(x[:, :, :: self.stride, :: self.stride])
 
 

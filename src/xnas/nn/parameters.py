@@ -1,6 +1,6 @@
 """Weights on one side, mixtures on the other: they must never share an optimizer.
 
-A module says which of its own parameters are mixtures by a class attribute:
+A module names those of its own parameters that are mixtures in an attribute:
 
     class Supernet(nn.Module):
         mixture_parameters = ("normal_mixture", "reduction_mixture")
@@ -17,7 +17,14 @@ from xnas.errors import ConfigError
 
 
 def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """All parameters of `model`, as (weights, mixtures); each stands in one list, once."""
+    """Return all parameters of `model` as (weights, mixtures); each is in one list, once.
+
+    >>> from xnas import Forecaster
+    >>> model = Forecaster({"linear": nn.Linear(3, 3), "identity": nn.Identity()})
+    >>> weights, mixtures = split_parameters(model)
+    >>> [tuple(p.shape) for p in weights], [tuple(p.shape) for p in mixtures]
+    ([(3, 3), (3,)], [(1, 2)])
+    """
     require_module(model)
     mixtures = {id(p): p for module in model.modules() for p in _mixtures_of(module)}
     weights = [p for p in model.parameters() if id(p) not in mixtures]
@@ -25,7 +32,7 @@ def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Para
 
 
 def require_module(model: object) -> None:
-    """Raise for what is no network."""
+    """Raise a ConfigError unless `model` is a module."""
     if not isinstance(model, nn.Module):
         raise ConfigError(
             f"a model is a torch.nn.Module, got {brief(model)}; xnas.create_model builds one"

@@ -97,14 +97,23 @@ class ExpertsOptimizer(Optimizer):
     `params` are mixtures: leaf tensors (forecasters, experts) that start uniform. `horizon` is the
     number of rounds that will be played (T); `lr=None` takes η* for it. `reward_bound` (L) clips
     rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection;
-    `wipeout=False` keeps everybody to the end (plain exponentiated gradients).
+    `wipeout=False` keeps all experts to the end (plain exponentiated gradients).
 
     Departure: the paper's rate is fixed. If `lr` changes, the mixture is softmax(lr · S) with the new
     one, so a lower rate flattens what was learned; wipeouts, which compare sums, do not notice.
 
     The four numbers may differ between parameter groups, where they are kept as tensors on the mixtures'
     device: a learning-rate scheduler then reaches even a step that was captured in a CUDA graph. In a
-    graph nothing can be raised; a round that cannot be played is skipped there and told by `check`.
+    graph nothing can be raised; a round that cannot be played is skipped there and reported by `check`.
+
+    >>> from xnas import uniform_mixture
+    >>> mixture = uniform_mixture(forecasters=1, experts=3)
+    >>> optimizer = ExpertsOptimizer([mixture], horizon=10, lr=1.0)
+    >>> loss = (mixture * torch.tensor([0.0, 0.5, 1.0])).sum()  # the first expert loses least
+    >>> loss.backward()
+    >>> optimizer.step()
+    >>> mixture.detach()
+    tensor([[0.5065, 0.3072, 0.1863]])
     """
 
     def __init__(
@@ -148,7 +157,8 @@ class ExpertsOptimizer(Optimizer):
     def observe(self, mixture: Tensor, rewards: Tensor) -> None:
         """Play one update with `rewards` (rounds, forecasters, experts), for finer accounting.
 
-        Several rounds (say, one a sample) share the present mixture: each is clipped, all are added,
+        `mixture` is one of the parameters, (forecasters, experts).
+        Several rounds (say, one per sample) share the present mixture: each is clipped, all are added,
         wipeout is tested once. `step` is `observe(p, -p.grad[None])` for each mixture p.
         """
         stack = self._stack_of(mixture)
@@ -194,7 +204,7 @@ class ExpertsOptimizer(Optimizer):
         )
 
     def ledger(self, mixture: Tensor) -> Ledger:
-        """The accounts of one mixture so far. Reads the device."""
+        """Return the accounts of one mixture (forecasters, experts) so far. Reads the device."""
         stack = self._stack_of(mixture)
         settings = dict(zip(SETTINGS, stack.numbers()[0].tolist(), strict=True))
         return read_ledger({name: value[0] for name, value in stack.accounts.items()}, settings)

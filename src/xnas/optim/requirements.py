@@ -28,7 +28,10 @@ WITHOUT_FLOAT64 = frozenset({"mps"})
 
 
 def require_mixtures(mixtures: Sequence[Tensor], *, first: Sequence[Tensor]) -> None:
-    """Raise unless these are mixtures, each listed once, on the device of the `first` group."""
+    """Raise unless these are mixtures (forecasters, experts), each listed once, on one device.
+
+    The device is that of the `first` group.
+    """
     if not mixtures:
         raise ConfigError("a parameter group has no mixtures; leave the group out")
     if len({id(p) for p in mixtures}) < len(mixtures):
@@ -131,7 +134,10 @@ def require_same_shapes(saved: Mapping[str, Any], accounts: Sequence[Accounts]) 
 
 
 def explain_fault(fault: str, settings: Mapping[str, Tensor], rewards: Tensor | None = None) -> str:
-    """One line on why a round was refused; `rewards` (rounds, ...) are those of living experts."""
+    """Return one line on why a round was refused.
+
+    Shapes: `rewards` are (rounds, ...), those of living experts; settings are single numbers.
+    """
     if fault == "past the horizon":
         return f"the horizon of {int(settings['horizon'])} rounds has passed; set a longer one"
     if fault == "bad settings":

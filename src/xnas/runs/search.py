@@ -66,7 +66,18 @@ OUTLOOK_ROUNDS = 20
 def search(
     config: SearchConfig, data: str | Path | Images = EMBEDDED, *, display: SearchDisplay | None = None
 ) -> SearchResult:
-    """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`)."""
+    """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`).
+
+    >>> import torch
+    >>> from xnas import ImageData
+    >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
+    >>> labels = torch.arange(64) % 2
+    >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
+    >>> config = SearchConfig(epochs=1, batch_size=16, cells=3, channels=2, device="cpu")
+    >>> result = search(config, data)
+    >>> result.rounds
+    2
+    """
     require_config("search", SearchConfig, config)
     data = given_data(data)
     ranks = join_ranks()

@@ -22,7 +22,11 @@ EXPERTS_LR = Bound(f"be paper, matched, or positive and below {LARGEST:g}", BELO
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(DataOptions, ComputeOptions, RunOptions):
-    """Options of one architecture search. Those left open follow from data, device and method."""
+    """Options of one architecture search. Those left open follow from data, device and method.
+
+    >>> SearchConfig(space="nasbench201", epochs=20).space
+    'nasbench201'
+    """
 
     GROUP: ClassVar[str] = "Search"
 

@@ -70,6 +70,16 @@ def train(
 
     By default on the images of the run that the cell comes from, for other cells on the embedded digits.
     On the images of that run, its data options apply unless `config` has others.
+
+    >>> import torch
+    >>> from xnas import ImageData
+    >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
+    >>> labels = torch.arange(64) % 2
+    >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
+    >>> config = TrainConfig(cell="xnas", epochs=1, batch_size=32, cells=3, channels=2, device="cpu")
+    >>> result = train(config, data)
+    >>> len(result.epochs)
+    1
     """
     require_config("train", TrainConfig, config)
     ranks = join_ranks()

@@ -74,7 +74,11 @@ class TrainOptions(DataOptions, ComputeOptions, RunOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(TrainOptions):
-    """One training: how, and of which cell."""
+    """Options of one training and the cell that is trained. Those left open follow from the recipe.
+
+    >>> TrainConfig(cell="xnas", recipe="quick", epochs=2).recipe
+    'quick'
+    """
 
     cell: str | Path | Genotype = option("xnas", on_resume="free")
     """A published cell's name, a preset, a genotype's file or a run folder."""

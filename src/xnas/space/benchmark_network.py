@@ -68,7 +68,10 @@ class BenchmarkNetwork(Network):
         self.classifier = nn.Linear(channels, spec.num_classes)
 
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What the classifier pools, twice: this network has no auxiliary tower."""
+        """Map images (batch, in_chans, height, width) to features (batch, num_features, h, w), twice.
+
+        This network has no auxiliary tower.
+        """
         x = self.stem(x)
         for block in self.cells:
             x = block(x)

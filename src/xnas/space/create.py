@@ -30,7 +30,7 @@ def create_model(
     squeeze_excitation: bool | None = None,
     stem_channels: int | None = None,
 ) -> Network:
-    """The network of a cell, with random weights; `forward` returns logits.
+    """Return the network of a cell, with random weights; `forward` returns logits (batch, classes).
 
     `cell` is a published cell's name (`list_cells()`), `xnas_small`, `xnas_medium` or `xnas_large`, a
     `Genotype`, a string of NAS-Bench-201, a JSON file or the run folder of a search. `network` is
@@ -38,7 +38,11 @@ def create_model(
     squeeze-and-excitation, stem of 56 channels). With `auxiliary` there is a second classifier for
     training, see `Network.forward_with_auxiliary`; a `drop_path_rate` above 0 drops edges in training,
     and `model.drop_path.set_rate` then changes it. A cell of NAS-Bench-201 builds the benchmark's own
-    network, by default of 16 channels and 5 cells a stage.
+    network, by default of 16 channels and 5 cells per stage. `model.spec` describes what was built.
+
+    >>> model = create_model("xnas", num_classes=7, channels=4, cells=3)
+    >>> model(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 7])
     """
     genotype = find_genotype(cell)
     if channels is None and network == "cifar" and not isinstance(cell, Genotype):
@@ -78,16 +82,25 @@ def build_network(genotype: Genotype, spec: NetworkSpec) -> Network:
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Numbers in all parameters. An auxiliary tower counts; the paper's counts leave it out."""
+    """Return how many numbers all parameters have.
+
+    An auxiliary tower counts; the paper's counts leave it out.
+
+    >>> count_parameters(nn.Conv2d(3, 8, 3))
+    224
+    """
     require_module(model)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def count_macs(model: nn.Module, shape: tuple[int, ...]) -> int:
-    """Multiply-accumulates of convolutions and linear layers for one image (channels, height, width).
+    """Return the multiply-accumulates of convolutions and linear layers for one image.
 
-    What the model's `forward` computes counts, so an auxiliary tower does not. Papers that say FLOPs
-    mostly mean these.
+    `shape` is (channels, height, width). What the model's `forward` computes counts, so an auxiliary
+    tower does not. Papers that say FLOPs mostly mean these.
+
+    >>> count_macs(nn.Conv2d(3, 8, 3, padding=1), (3, 32, 32)) == 3 * 8 * 3 * 3 * 32 * 32
+    True
     """
     from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415 - it loads triton
 

@@ -41,7 +41,14 @@ MOST_NODES = 100  # of a cell; published ones have 3 to 5, and a network grows w
 
 @dataclass(frozen=True, slots=True)
 class Genotype:
-    """The cells of one network, of a search space that `SPACES` knows by name."""
+    """The cells of one network, of a search space that `SPACES` knows by name.
+
+    >>> genotype = Genotype.random("darts", seed=0)
+    >>> Genotype.from_json(genotype.to_json()) == genotype
+    True
+    >>> Genotype.from_arch("|skip_connect~0|+|none~0|none~1|+|none~0|none~1|nor_conv_3x3~2|").space
+    'nasbench201'
+    """
 
     space: str
     normal: CellGenotype
@@ -178,10 +185,14 @@ def _drawn(draw: Random, sources: tuple[int, ...], kept: int | None) -> list[int
 
 
 def cell_depth(genotype: Genotype) -> float:
-    """The paper's depth of the normal cell (Sec. 10): the mean source of its edges.
+    """Return the paper's depth of the normal cell (Sec. 10): the mean source of its edges.
 
     States are numbered from 0 (two inputs, then the nodes), and the depth of a connection is the number
     of the state it comes from. It depends on the order in which nodes are numbered.
+
+    >>> from xnas.space import find_genotype
+    >>> cell_depth(find_genotype("darts_v2"))
+    0.625
     """
     sources = [edge.source for edges in genotype.normal.nodes for edge in edges]
     return sum(sources) / len(sources)

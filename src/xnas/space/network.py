@@ -96,7 +96,7 @@ class Cell(Fusable):
         self.excitation: nn.Module = nn.Identity()
 
     def forward(self, before_that: Tensor, previous: Tensor) -> Tensor:
-        """Output (batch, joined states x channels, height, width)."""
+        """Return (batch, joined states x channels, h, w) of two maps (batch, channels, h, w)."""
         inputs = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
         factors = self._factors(previous)
         states = [self._for_users(state, index) for index, state in enumerate(inputs)]
@@ -192,18 +192,27 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What the classifier pools, and what an auxiliary tower reads."""
+        """Map images (batch, in_chans, height, width) to two maps (batch, features, h, w).
+
+        The classifier pools the first, an auxiliary tower reads the second.
+        """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (batch, classes) of images (batch, channels, height, width)."""
+        """Return logits (batch, classes) of images (batch, channels, height, width)."""
         return self.forward_head(self.forward_features(x))
 
     def training_logits(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Logits, followed by those of the auxiliary tower if there is one."""
+        """Return logits (batch, classes), followed by those of the auxiliary tower if there is one.
+
+        `x` are images (batch, in_chans, height, width).
+        """
         return (self(x),) if self.auxiliary_tower is None else self.forward_with_auxiliary(x)
 
     def forward_with_auxiliary(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits, and those of the auxiliary tower, for training."""
+        """Return logits (batch, classes) and those of the auxiliary tower, for training.
+
+        `x` are images (batch, in_chans, height, width).
+        """
         if self.auxiliary_tower is None:
             raise ConfigError(
                 "the network has no auxiliary tower; build it with create_model(..., auxiliary=True)"
@@ -213,12 +222,15 @@ class Network(nn.Module, ABC):
         return self.forward_head(last), self.auxiliary_tower(tapped)
 
     def forward_features(self, x: Tensor) -> Tensor:
-        """What the classifier pools (batch, features, height, width)."""
+        """Return what the classifier pools, (batch, num_features, h, w), of images."""
         self._require_images(x)
         return self.maps(x)[0]
 
     def forward_head(self, x: Tensor, pre_logits: bool = False) -> Tensor:  # noqa: FBT001, FBT002 - timm's
-        """Logits of what `forward_features` gives, or what the classifier would be given."""
+        """Return logits (batch, classes) of features (batch, num_features, h, w).
+
+        With `pre_logits` return what the classifier would take, (batch, num_features).
+        """
         pooled = x.mean((-2, -1))
         logits: Tensor = pooled if pre_logits else self.classifier(pooled)
         return logits
@@ -315,7 +327,10 @@ class CellNetwork(Network):
             inputs, older_is_larger = (inputs[1], cell.outputs), kind is CellKind.REDUCTION
 
     def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Output of the last cell, and of the last reduction cell."""
+        """Map images (batch, in_chans, height, width) to the outputs of two cells.
+
+        They are those of the last cell and of the last reduction cell, each (batch, features, h, w).
+        """
         before_that, previous = self.stem(x)
         tapped = previous
         for index, cell in enumerate(self.cells):

@@ -75,13 +75,17 @@ class ZooCell:
 
 
 def list_cells() -> list[str]:
-    """Names of the published cells."""
+    """Return the names of the published cells.
+
+    >>> "xnas" in list_cells(), "darts_v2" in list_cells()
+    (True, True)
+    """
     return sorted(file.name.removesuffix(".json") for file in _folder().iterdir())
 
 
 @cache
 def zoo_cell(name: str) -> ZooCell:
-    """The published cell of that name, with all that is known of it."""
+    """Return the published cell of that name, with its source and its numbers."""
     if name not in list_cells():
         raise UnknownNameError(f"no cell called {name!r}; {known_names(name, list_cells())}")
     value = json.loads((_folder() / f"{name}.json").read_text(encoding="utf8"))
@@ -110,7 +114,7 @@ def other_systems() -> tuple[PaperRow, ...]:
 
 
 def find_genotype(cell: str | Path | Genotype) -> Genotype:
-    """The genotype meant: itself, a published cell's, one of a string, of a file or of a run folder."""
+    """Return the genotype of a published cell's name, a string, a file or a run folder."""
     if isinstance(cell, Genotype):
         return cell
     if str(cell) in PRESETS:

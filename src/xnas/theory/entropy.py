@@ -15,10 +15,13 @@ from xnas.theory.mixture import require_simplex
 
 
 def normalized_entropy(mixture: Tensor) -> Tensor:
-    """Mean over forecasters of -Σ u ln u / ln N, in [0, 1].
+    """Return the mean over forecasters of -Σ u ln u / ln N, in [0, 1].
 
     Shapes: `mixture` is (..., forecasters, experts), or (experts,) for one forecaster; the result is
     (...), in float64. N counts every column, wiped experts (weight 0) included. One expert gives 0.
+
+    >>> normalized_entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     require_simplex(mixture)
     u = mixture.detach().double()

@@ -12,9 +12,12 @@ from xnas.errors import ConfigError
 
 
 def effective_horizon(examples: int, epochs: int, replications: int) -> int:
-    """T_c = d · E · r_c: gradient feedbacks that a cell kind's experts receive (Sec. 3.1).
+    """Return T_c = d · E · r_c, the gradient feedbacks that a cell kind's experts receive (Sec. 3.1).
 
     `examples` is the size of the validation set, `replications` the number of cells of that kind.
+
+    >>> effective_horizon(25_000, epochs=50, replications=6)
+    7500000
     """
     for name, value in (("examples", examples), ("epochs", epochs), ("replications", replications)):
         if not value >= 1:
@@ -23,9 +26,12 @@ def effective_horizon(examples: int, epochs: int, replications: int) -> int:
 
 
 def optimal_learning_rate(experts: int, horizon: int, reward_bound: float = 1.0) -> float:
-    """η* = sqrt(2 ln N / (T L²)), the minimiser of the bound without wipeout (eq. 4).
+    """Return η* = sqrt(2 ln N / (T L²)), which minimises the regret bound without wipeout (eq. 4).
 
-    It is 0 for a single expert, who has nothing to learn.
+    It is 0 for a single expert, which has nothing to learn.
+
+    >>> round(optimal_learning_rate(8, horizon=7_500_000), 5)
+    0.00074
     """
     if experts < 1:
         raise ConfigError(f"experts must be at least 1, got {experts}")

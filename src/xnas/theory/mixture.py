@@ -14,12 +14,12 @@ from xnas.errors import ConfigError
 
 
 def simplex_tolerance(dtype: torch.dtype) -> float:
-    """How far a mixture's sums may be from 1: its rounding, or float32's where it was cast from that."""
+    """Return how far a mixture's sums may be from 1: its rounding, or float32's if that is coarser."""
     return max(4 * torch.finfo(dtype).eps, 1e-6)
 
 
 def mixture_of(cumulative_rewards: Tensor, alive: Tensor, *, learning_rate: float | Tensor) -> Tensor:
-    """Mixture u that the living experts predict with (eq. 1; Algorithm 1, line 5), in float64.
+    """Return the mixture u of the living experts (eq. 1; Algorithm 1, line 5), in float64.
 
     Shapes: `cumulative_rewards`, `alive` and the result are (..., experts). A wiped expert gets
     exactly 0. `learning_rate` is one number, or a tensor that broadcasts against the sums.
@@ -29,11 +29,12 @@ def mixture_of(cumulative_rewards: Tensor, alive: Tensor, *, learning_rate: floa
 
 
 def comparable_sums(cumulative_rewards: Tensor, gap_when_wiped: Tensor, alive: Tensor) -> Tensor:
-    """Sums of all experts, living and wiped, that can be held against each other, in float64.
+    """Return sums of all experts, living and wiped, that can be compared, in float64.
 
-    A wiped expert stays as far behind the leader as it was when it was wiped (`gap_when_wiped`, read
-    where `alive` is False). Its frozen sum would not do: rewards that all experts share move the
-    leader alone, and a leader that loses ground could fall below a frozen sum.
+    Shapes: all arguments and the result are (..., experts). A wiped expert stays as far behind the
+    leader as it was when it was wiped (`gap_when_wiped`, read where `alive` is False). Its frozen sum
+    would mislead: rewards that all experts share move the leader alone, and a leader that loses ground
+    could fall below a frozen sum.
     """
     sums = cumulative_rewards.double()
     leader = sums.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)
@@ -47,7 +48,10 @@ def strengths_of(
     *,
     learning_rate: float | Tensor,
 ) -> Tensor:
-    """Mixture over all experts, by their `comparable_sums`: what discretisation ranks edges by.
+    """Return the mixture over all experts by their `comparable_sums`, which discretisation ranks by.
+
+    Shapes: all tensors and the result are (..., experts). `learning_rate` is one number, or a tensor
+    that broadcasts against them.
 
     Departure: the paper ranks edges by max u over the living experts, which is 1 on every edge once
     each has one expert left (t = T). Both agree while nothing was wiped.
@@ -56,7 +60,7 @@ def strengths_of(
 
 
 def predict(mixture: Tensor, advice: Tensor) -> Tensor:
-    """Prediction p = Σ_i u_i f_i (eq. 1).
+    """Return the prediction p = Σ_i u_i f_i (eq. 1).
 
     Shapes: `mixture` (..., experts), `advice` (..., experts, features), result (..., features).
     """

@@ -17,7 +17,7 @@ from xnas.errors import ConfigError
 
 
 def regret(forecaster_losses: Tensor, expert_losses: Tensor) -> Tensor:
-    """Regret_T = Σ ℓ_t(p_t) - min_i Σ ℓ_t(f_t,i), from the losses themselves (eq. 2).
+    """Return Regret_T = Σ ℓ_t(p_t) - min_i Σ ℓ_t(f_t,i), from the losses themselves (eq. 2).
 
     Shapes: (..., rounds) and (..., rounds, experts); the result is (...).
     """
@@ -25,7 +25,7 @@ def regret(forecaster_losses: Tensor, expert_losses: Tensor) -> Tensor:
 
 
 def linearized_regret(mixtures: Tensor, rewards: Tensor) -> Tensor:
-    """Regret with each loss replaced by its gradient: max_i Σ_t R_t,i - Σ_t u_{t-1} · R_t (eq. 31).
+    """Return the linearised regret max_i Σ_t R_t,i - Σ_t u_{t-1} · R_t (eq. 31).
 
     Shapes: both (..., rounds, experts), `mixtures` those that each round predicted with; result (...).
     """
@@ -41,9 +41,10 @@ def regret_bound(
     reward_bound: float | Tensor = 1.0,
     log_wipeout_factor: float | Tensor = 0.0,
 ) -> Tensor:
-    """η T L² / 2 + ln N / η - ln γ_T / η (Theorem 1, eq. 3), in float64.
+    """Return η T L² / 2 + ln N / η - ln γ_T / η (Theorem 1, eq. 3), in float64.
 
-    `log_wipeout_factor` is ln γ_T. A single expert has no regret, and its bound is 0.
+    `log_wipeout_factor` is ln γ_T. Shapes: tensors are (...), one bound each, and broadcast. A single
+    expert has no regret, and its bound is 0.
     """
     if experts < 1:
         raise ConfigError(f"experts must be at least 1, got {experts}")
@@ -58,7 +59,7 @@ def regret_bound(
 def optimal_regret_bound(
     experts: int, rounds: int, *, reward_bound: float = 1.0, log_wipeout_factor: float = 0.0
 ) -> float:
-    """L sqrt(2 T ln N) (1 - ln γ_T / (2 ln N)): the bound at η* (eq. 4)."""
+    """Return L sqrt(2 T ln N) (1 - ln γ_T / (2 ln N)): the bound at η* (eq. 4)."""
     if experts < 2:
         raise ConfigError(f"the bound at the optimal rate needs 2 experts or more, got {experts}")
     log_experts = math.log(experts)
@@ -73,7 +74,7 @@ def log_wipeout_factor(
     *,
     learning_rate: float | Tensor,
 ) -> Tensor:
-    """Logarithm of Γ_t of one round: Γ_t = 1 + Σ_{wiped} v_t,i / Σ_{kept} v_t,i (Sec. 3.1, eq. 28).
+    """Return ln Γ_t of one round, Γ_t = 1 + Σ_{wiped} v_t,i / Σ_{kept} v_t,i (Sec. 3.1, eq. 28).
 
     All weights are those after the round's update. (Eq. 11, in the proof of Lemma 2, prints
     v_{t-1} in the numerator, for which the lemma fails.) Shapes (..., experts), result (...).

@@ -24,7 +24,7 @@ from xnas.theory.wipeout import surviving_experts
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Replay:
-    """What happened, round by round. Leading dimensions are those of the rewards."""
+    """The rounds of a replayed game. Leading dimensions are those of the rewards."""
 
     mixture: Tensor
     """(..., rounds, experts): the u that each round predicted with."""
@@ -55,6 +55,16 @@ def replay(
     """Play Algorithm 1 over `rewards` (..., rounds, experts), clipped to the bound first.
 
     `horizon` defaults to the number of rounds given; a longer one replays the start of a longer game.
+    Leading dimensions are independent forecasters.
+
+    >>> rewards = torch.tensor([[1.0, -1.0], [1.0, -1.0], [0.0, 0.0]])  # 3 rounds, 2 experts
+    >>> played = replay(rewards, learning_rate=0.5)
+    >>> played.mixture[0]
+    tensor([0.5000, 0.5000], dtype=torch.float64)
+    >>> played.wiped_at  # after round 2 one round is left, which cannot make up for a gap of 4
+    tensor([0, 2])
+    >>> bool(played.regret <= played.regret_bound)
+    True
     """
     given = _as_numbers(rewards)
     rounds, experts = require_rewards(given)

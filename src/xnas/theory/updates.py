@@ -13,8 +13,9 @@ from torch import Tensor
 
 
 def clip_rewards(rewards: Tensor, *, reward_bound: float | Tensor) -> Tensor:
-    """Each reward limited to [-L, L], expert by expert.
+    """Return each reward clipped to [-L, L].
 
+    Shapes: `rewards` and the result are (..., experts); a tensor `reward_bound` broadcasts against them.
     The paper assumes L-bounded rewards; the authors' poster prints this line after line 8.
     """
     rewards = rewards if rewards.is_floating_point() else rewards.double()
@@ -23,7 +24,7 @@ def clip_rewards(rewards: Tensor, *, reward_bound: float | Tensor) -> Tensor:
 
 
 def eg_update(cumulative_rewards: Tensor, alive: Tensor, rewards: Tensor) -> Tensor:
-    """Cumulative rewards after one round (Algorithm 1, lines 7-9); those of wiped experts stay.
+    """Return cumulative rewards after one round (Algorithm 1, lines 7-9); those of wiped experts stay.
 
     Line 9 prints v ← v exp(η R); with S = ln v / η that is S ← S + R. Shapes (..., experts).
     """
@@ -31,7 +32,7 @@ def eg_update(cumulative_rewards: Tensor, alive: Tensor, rewards: Tensor) -> Ten
 
 
 def softmax_gd_rewards(mixture: Tensor, rewards: Tensor) -> Tensor:
-    """Effective rewards R̃ of gradient descent with softmax (eq. 6, derived in eq. 37).
+    """Return the effective rewards R̃ of gradient descent with softmax (eq. 6, derived in eq. 37).
 
     R̃_i = -∂ℓ/∂α_i = u_i (R_i - Σ_j u_j R_j). It is also the expected policy gradient
     Σ_i u_i R_i ∇_α ln u_i of a forecaster that samples one expert (Sec. 3.1). Shapes (..., experts).
@@ -40,5 +41,8 @@ def softmax_gd_rewards(mixture: Tensor, rewards: Tensor) -> Tensor:
 
 
 def softmax_gd_update(logits: Tensor, rewards: Tensor, *, learning_rate: float | Tensor) -> Tensor:
-    """Logits α = ln v after one step of gradient descent with softmax, the rival of EG (eq. 5)."""
+    """Return logits α = ln v after one step of gradient descent with softmax, the rival of EG (eq. 5).
+
+    Shapes: `logits`, `rewards` and the result are (..., experts).
+    """
     return logits + learning_rate * softmax_gd_rewards(logits.softmax(-1), rewards)

@@ -1,7 +1,7 @@
 """Wipeout: retire the experts that can no longer overtake the leader.
 
 A clipped reward lies in [-bound, bound], so the gap between two experts' cumulative rewards closes by
-at most `2 * bound` a round. An expert further behind than that allows over the rounds left cannot lead
+at most `2 * bound` per round. An expert further behind than that allows over the rounds left cannot lead
 at the horizon (Lemma 1), and dropping it never drops the best one. The learning rate cancels.
 """
 
@@ -23,7 +23,7 @@ def surviving_experts(
     rounds_left: int | Tensor,
     relaxation: float | Tensor = 1.0,
 ) -> Tensor:
-    """Mask of the experts still alive after this round (Algorithm 1, lines 11-12).
+    """Return a mask of the experts still alive after this round (Algorithm 1, lines 11-12).
 
     The paper compares v with θ = max v · exp(-2ηL(T - t)ζ); in logarithms, divided by η, an expert goes
     when it is more than 2Lζ(T - t) behind. `relaxation` is ζ: below 1 experts leave earlier and Lemma 1
@@ -43,9 +43,10 @@ def surviving_experts(
 
 
 def expected_wipeout(gap: Tensor, *, reward_bound: float, relaxation: float = 1.0) -> Tensor:
-    """Share t/T of the horizon after which an expert goes that falls behind by `gap` every round.
+    """Return the share t/T of the horizon after which an expert that loses `gap` per round is wiped.
 
-    It goes when gap · t > 2Lζ(T - t), so t/T = 2ζ / (2ζ + gap/L): never before one half with ζ = 1.
+    Shapes: `gap` and the result are (...). It goes when gap · t > 2Lζ(T - t), so at
+    t/T = 2ζ / (2ζ + gap/L). With ζ = 1 that is never before one half.
     """
     reach = 2 * relaxation
     return reach / (reach + gap / reward_bound)
