@@ -56,7 +56,16 @@ def read(path):
 
 def checkpoint(out):
     """The newest."""
-    return load_checkpoint(RunFolder(Path(out), None).checkpoints.files()[0], torch.device("cpu"))
+    return load_checkpoint(RunFolder(Path(out)).checkpoints.files()[0], torch.device("cpu"))
+
+
+def curve(out, name):
+    """Points (step, value) of a curve that a run wrote for TensorBoard."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
+
+    events = EventAccumulator(str(out / "tensorboard"))
+    events.Reload()
+    return [(event.step, event.value) for event in events.Scalars(name)]
 
 
 def same(one, other):

@@ -145,7 +145,7 @@ def test_a_killed_process_ends_the_other_and_the_run_goes_on(tmp_path):
     assert not re.search(r"third_party|GLHF|Check the logs", told[0][1])
     codes, told = finish(start("resumed", tmp_path), tmp_path)
     assert codes == [0, 0], told
-    assert "going on after round 2" in told[0][0]
+    assert "resuming after round 2" in told[0][0]
     assert told[1] == ["", ""]  # only the first one speaks
     assert (tmp_path / "run" / "genotype.json").exists()
 

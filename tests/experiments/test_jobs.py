@@ -84,7 +84,7 @@ def test_a_broken_line_is_named(results):
         (SystemExit(3), 3, ""),
         (KeyboardInterrupt(), 130, "interrupted; the same command goes on\n"),
         (
-            Interrupted("stopped after round 4; go on with: xnas"),
+            Interrupted("stopped after round 4; resume with: xnas"),
             130,
             "stopped after round 4; the same command goes on\n",
         ),

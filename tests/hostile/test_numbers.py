@@ -13,8 +13,8 @@ from xnas.engine import Search
 from xnas.errors import RoundError
 from xnas.process.failures import failure
 from xnas.runs.displays import Silence
-from xnas.runs.search import resume_search, search
-from xnas.runs.train import resume_training, train
+from xnas.runs.search import SearchJob, resume_search, search
+from xnas.runs.train import TrainJob, resume_training, train
 
 LATE = 5  # a round or step of the second epoch or later, after a checkpoint
 OUT_OF_MEMORY = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
@@ -143,7 +143,7 @@ def test_a_run_that_fails_says_where_what_and_what_to_try_and_keeps_a_checkpoint
     assert re.search(r"(round|step) \d+, epoch \d", message), message
     assert re.search(what, message), message
     assert re.search(remedy, message), message
-    kept = re.search(r"kept in (\S+\.pt)", message)
+    kept = re.search(r"saved in (\S+\.pt)", message)
     assert kept, message
     state = torch.load(kept[1], weights_only=True)
     assert state["epoch"] >= 1
@@ -169,14 +169,14 @@ def test_a_run_that_ran_out_of_memory_goes_on_from_its_checkpoint(tmp_path, begi
 
 def test_rewards_that_explode_are_refused_by_the_round_that_gives_them(tmp_path):
     with pytest.raises(
-        RoundError, match=r"round \d+, epoch \d: mixture 0 refused .* is -inf; .* kept in"
+        RoundError, match=r"round \d+, epoch \d: mixture 0 refused .* is -inf; .* saved in"
     ):
         a_search(tmp_path, explode_rewards)
 
 
 def test_a_failure_before_the_first_checkpoint_says_that_nothing_was_kept(tmp_path):
     begin = Spoiler(raising(OUT_OF_MEMORY), after=1)
-    with pytest.raises(RoundError, match=r"memory ran out .* nothing was kept"):
+    with pytest.raises(RoundError, match=r"memory ran out .* nothing was saved"):
         search(searching.tiny(out=tmp_path / "run"), searching.stripes(), display=begin)
 
 
@@ -189,7 +189,8 @@ def test_other_errors_are_not_taken_for_failures():
 def test_a_failure_at_the_very_end_keeps_the_last_checkpoint_and_goes_on_from_it(
     tmp_path, monkeypatch, kind
 ):
-    out, module = tmp_path / "run", f"xnas.runs.{kind}"
+    out = tmp_path / "run"
+    job = {"search": SearchJob, "train": TrainJob}[kind]
     begin, again = {"search": (search, resume_search), "train": (train, resume_training)}[kind]
     small, data = {"search": (searching, few()), "train": (training, pictures())}[kind]
 
@@ -197,8 +198,8 @@ def test_a_failure_at_the_very_end_keeps_the_last_checkpoint_and_goes_on_from_it
         raise OUT_OF_MEMORY
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"{module}._conclude", fail)
-        with pytest.raises(RoundError, match=r"after the last .*memory ran out .* kept in .*\.pt"):
+        patch.setattr(job, "conclude", fail)
+        with pytest.raises(RoundError, match=r"after the last .*memory ran out .* saved in .*\.pt"):
             begin(small.tiny(epochs=1, out=out), data)
     assert len(again(out, data=data).epochs) == 1
 

@@ -52,7 +52,7 @@ def test_a_full_output_is_one_line_and_an_unread_one_a_quiet_end(run, command):
 @pytest.mark.parametrize(("command", "unit"), [(SEARCH, "round"), (TRAINING, "step")])
 def test_a_run_that_cannot_speak_stops_and_says_how_to_go_on(run, tmp_path, command, unit):
     out, words = tmp_path / "run", command.split()
-    way = f"; stopped after {unit} 0; go on with: xnas {words[0]} --resume {out}\n"
+    way = f"; stopped after {unit} 0; resume with: xnas {words[0]} --resume {out}\n"
     assert run(unread(), *words, "--device", "cpu", "--out", str(out)) == (2, f"{CLOSED}{way}")
     status, told = run(full(), words[0], "--resume", str(out))
     assert (status, told.splitlines(keepends=True)[-1]) == (2, f"{FULL}{way}")

@@ -10,13 +10,14 @@ import torch
 
 import xnas
 from xnas.process.versions import _commit, made_with
+from xnas.runs.config_file import config_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 
 
 def test_a_run_folder_has_versions(tmp_path):
-    folder = RunFolder.create(tmp_path / "run", "digits")
-    folder.write_config("search", "fingerprint", SearchConfig())
+    folder = RunFolder.create(lambda: tmp_path / "run")
+    folder.write_start(config_of("search", "digits", "fingerprint", SearchConfig()))
     saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf8"))
     assert saved["made_with"] == made_with()
     assert saved["made_with"]["xnas"] == xnas.__version__

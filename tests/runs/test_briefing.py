@@ -7,7 +7,7 @@ from searching import stripes, tiny
 
 from xnas.data import load_data
 from xnas.engine import play_round
-from xnas.runs.briefing import cautions, duration, estimate, forecast, introduction
+from xnas.runs.briefing import cautions, duration, forecast, introduction
 from xnas.runs.prepare import prepare
 from xnas.runs.sources import holding
 
@@ -57,21 +57,12 @@ def test_auto_augment_s_origin_is_told():
     )
 
 
-def test_the_introduction_gives_both_rates_of_each_kind_and_where_a_run_goes_on():
+def test_the_introduction_gives_both_rates_of_each_kind():
     ready = prepared(experts_lr=0.25)
-    lines = introduction(ready, stripes(), resumed=False)
+    lines = introduction(ready, stripes())
     rates = [line for line in lines if line.startswith("learning rate of the")]
     assert [line.split()[4] for line in rates] == ["normal", "reduction"]
     assert all("paper" in line and "matched" in line and "used: 0.25" in line for line in rates)
-    assert not any("going on" in line for line in lines)
-    assert introduction(ready, stripes(), resumed=True)[-1] == "going on after round 0"
-
-
-def test_the_estimate_counts_the_rounds_that_are_left():
-    engine = prepared(epochs=10).search
-    engine.epoch, engine.round_in_epoch = 1, 2
-    line = estimate(engine, 2.0, torch.device("cpu"))
-    assert line.startswith("estimate: 86 s for 43 more rounds, ")  # 50 rounds less 7, at 2 s each
 
 
 def test_durations_are_said_as_a_person_would():
@@ -100,7 +91,7 @@ def test_no_first_wipeout_is_forecast_once_experts_have_gone():
 
 
 def test_where_the_images_are_is_told():
-    lines = introduction(prepared(epochs=10), stripes(), resumed=False)
+    lines = introduction(prepared(epochs=10), stripes())
     assert "80 training images of 1 x 8 x 8, all in memory on cpu (0 MiB)" in lines
 
 

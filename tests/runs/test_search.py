@@ -7,13 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 import torch
 from searching import stripes, tiny
-from training import checkpoint
+from training import checkpoint, curve
 
 from xnas import ConfigError, Genotype, resume_search, search
 from xnas.engine import Checkpoints
@@ -29,7 +28,6 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout
 from xnas.runs.search_plan import resolve
-from xnas.runs.tensorboard import Curves
 from xnas.space import SPACES, SearchSpace
 
 
@@ -117,7 +115,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
     config = tiny(relaxation=0.02, method=method, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
     path = tmp_path / "parts"
-    with pytest.raises(Interrupted, match="stopped after round 4; go on with: xnas"):
+    with pytest.raises(Interrupted, match="stopped after round 4; resume with: xnas"):
         search(SearchConfig(**_fields(config, out=path)), stripes(), display=Listening(stop_after=4))
     with pytest.raises(Interrupted, match="stopped after round 7"):
         resume_search(path, data=stripes(), display=Listening(stop_after=7))
@@ -147,9 +145,9 @@ def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, s
 
 def test_other_images_are_not_resumed_on(tmp_path):
     path = tmp_path / "run"
-    with pytest.raises(Interrupted, match=r"go on with: xnas.resume_search\(.*data=...\)"):
+    with pytest.raises(Interrupted, match=r"resume with: xnas.resume_search\(.*data=...\)"):
         search(tiny(out=path), stripes(), display=Listening(stop_after=2))
-    with pytest.raises(ConfigError, match="was given its images in memory; go on with"):
+    with pytest.raises(ConfigError, match="was given its images in memory; resume it with"):
         resume_search(str(path))
     with pytest.raises(ConfigError, match=r"the images are not those that the search in .* began with"):
         resume_search(path, data=stripes(seed=1))
@@ -161,7 +159,7 @@ def test_images_that_are_gone_are_asked_for_where_they_were(tmp_path):
         search(tiny(out=path), "digits", display=Listening(stop_after=2))
     _edit(path, lambda saved: saved.update(data="/nowhere"))
     told = (
-        r"'/nowhere'; .*config\.json says that the run began with /nowhere: bring it back, or say there"
+        r"'/nowhere'; .*config\.json says that the run began with /nowhere: restore it, or write there"
     )
     with pytest.raises(DatasetError, match=told):
         resume_search(path)
@@ -184,9 +182,9 @@ def test_a_folder_is_held_by_one_process_at_a_time(finished):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda p: (p / "config.json").write_text("[]"), "is damaged: it holds no settings"),
+        (lambda p: (p / "config.json").write_text("[]"), "is damaged: it does not hold an object"),
         (lambda p: (p / "config.json").write_text("{"), "cannot read .*config.json"),
-        (lambda p: _edit(p, lambda c: c.pop("config")), "is damaged: settings or data are missing"),
+        (lambda p: _edit(p, lambda c: c.pop("config")), "is damaged: the settings are missing"),
         (
             lambda p: _edit(p, lambda c: c["config"].update(experts_lr="x")),
             "experts-lr must be paper, matched",
@@ -260,10 +258,10 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_leads_to_the_same_en
     assert resume_search(path, data=stripes(), display=display).ledgers == result.ledgers
     assert metrics(path) == metrics(out)
     assert any(
-        "is damaged" in line and "going on from the one before" in line for line in display.warnings
+        "is damaged" in line and "resuming from the one before" in line for line in display.warnings
     )
     assert any("is restored from there" in line for line in display.warnings)
-    assert "going on after round 10" in display.lines
+    assert "resuming after round 10" in display.lines
 
 
 def test_checkpoints_are_taken_inside_an_epoch_when_the_last_is_old(tmp_path):
@@ -311,23 +309,8 @@ def test_warnings_are_told_once_a_run_however_often_it_is_resumed(tmp_path, monk
     assert len(told) == len(set(told)) >= 2
 
 
-def test_a_folder_of_the_first_version_is_resumed(tmp_path, finished):
-    """One checkpoint, last.pt, without a digest, that remembers the length of the metrics alone."""
-    out, result, _ = finished
-    path = tmp_path / "run"
-    with pytest.raises(Interrupted):
-        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=7))
-    state = checkpoint(path) | {"version": 1}
-    state["metrics_length"] = len(state.pop("metrics"))
-    shutil.rmtree(path / "checkpoints")
-    (path / "checkpoints").mkdir()
-    torch.save(state, path / "checkpoints" / "last.pt")
-    assert resume_search(path, data=stripes()).ledgers == result.ledgers
-    assert metrics(path) == metrics(out)
-
-
 def test_a_folder_that_somebody_else_began_meanwhile_is_left_alone(tmp_path):
-    mine, theirs = (RunFolder.create(tmp_path / "run", None) for _ in range(2))
+    mine, theirs = (RunFolder.create(lambda: tmp_path / "run") for _ in range(2))
     with theirs.locked(new=True):
         theirs.write_json("config.json", {})
     with pytest.raises(ConfigError, match="is not empty"), mine.locked(new=True):
@@ -387,7 +370,7 @@ def test_settings_that_change_no_round_may_be_others(tmp_path, stopped_run):
     display = Listening(stop_after=7)
     with pytest.raises(Interrupted):
         resume_search(copy, data=stripes(), display=display)
-    assert "going on after round 6" in display.lines
+    assert "resuming after round 6" in display.lines
 
 
 def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_run):
@@ -399,7 +382,7 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
     ):
         resume_search(copy, data=stripes(), display=Listening(stop_after=7), backend="fused")
     result = resume_search(copy, data=stripes(), display=display, backend="fused")
-    assert "going on after round 7" in display.lines
+    assert "resuming after round 7" in display.lines
     assert any(line.endswith("rounds on cpu (fused, fp32)") for line in display.lines)
     assert len(result.epochs) == 3
     assert (copy / "config.json").read_bytes() == before
@@ -438,9 +421,9 @@ def test_one_checkpoint_of_another_run_is_passed_over(tmp_path, stopped_run, of_
     foreign = Checkpoints(copy / "checkpoints").save(state)
     with pytest.raises(Interrupted):
         resume_search(copy, data=stripes(), display=display)
-    assert "going on after round 6" in display.lines
+    assert "resuming after round 6" in display.lines
     assert display.warnings[0].startswith(f"{foreign}: the checkpoint ")
-    assert "going on from the one before it, 000002-" in display.warnings[0]
+    assert "resuming from the one before it, 000002-" in display.warnings[0]
 
 
 def test_a_checkpoint_of_a_training_in_a_search_is_named(tmp_path, stopped_run):
@@ -456,7 +439,7 @@ def test_epochs_whose_checkpoints_are_lost_are_not_played_again_silently(tmp_pat
     for path in Checkpoints(copy / "checkpoints").files():
         path.unlink()
     before = (copy / "metrics.jsonl").read_bytes()
-    words = r"no checkpoint is left in .*copy, though metrics.jsonl tells of 1 epoch; .* delete metrics"
+    words = r"no checkpoint is left in .*copy, though metrics.jsonl has 1 epoch; .* delete metrics"
     with pytest.raises(ConfigError, match=words):
         resume_search(copy, data=stripes())
     assert (copy / "metrics.jsonl").read_bytes() == before
@@ -475,15 +458,15 @@ def test_a_run_that_was_killed_between_checkpoint_and_metric_goes_on(tmp_path, f
     with pytest.raises(Interrupted):
         resume_search(path, data=stripes(), display=display)
     assert metrics(path) == metrics(out)[:1]
-    assert "going on after round 5" in display.lines
+    assert "resuming after round 5" in display.lines
     assert not any("metrics.jsonl" in line for line in display.warnings)
 
 
 def test_workers_do_not_hold_the_folder_of_a_run_that_was_killed(tmp_path):
-    folder = RunFolder.create(tmp_path / "run", None)
+    folder = RunFolder.create(lambda: tmp_path / "run")
     killed = (
         "import os, signal, sys; from pathlib import Path; from xnas.runs.run_folder import RunFolder\n"
-        "with RunFolder(Path(sys.argv[1]), None).locked():\n"
+        "with RunFolder(Path(sys.argv[1])).locked():\n"
         "    worker = os.fork()\n"
         "    if not worker: os.close(1), os.close(2), signal.pause()\n"
         "    print(worker, flush=True)\n"
@@ -501,7 +484,7 @@ def test_workers_do_not_hold_the_folder_of_a_run_that_was_killed(tmp_path):
 
 
 def _fields(config, **changes):
-    return {name: getattr(config, name) for name in config.__slots__} | changes
+    return vars(config) | changes
 
 
 def test_a_run_without_a_checkpoint_resumes_from_its_start(tmp_path, finished):
@@ -619,7 +602,7 @@ def test_a_batch_larger_than_a_half_is_named_and_nothing_is_written(tmp_path):
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, finished):
     out, _, _ = finished
-    with pytest.raises(ConfigError, match=r"is not empty: it holds config.json; .*go on with --resume"):
+    with pytest.raises(ConfigError, match=r"is not empty: it holds config.json; .*resume it with --"):
         search(tiny(out=out), stripes())
     with pytest.raises(ConfigError, match=r"is finished; its cell is in genotype.json"):
         resume_search(out)
@@ -630,14 +613,15 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, finished):
 def test_a_checkpoint_that_is_damaged_or_foreign_is_named(tmp_path, finished):
     out, _, _ = finished
     for content, words in (
-        (b"half a file", "last.pt: the checkpoint is damaged"),
+        (b"half a file", "pt: the checkpoint is damaged"),
         (None, "not a checkpoint of a search"),
     ):
-        copy = tmp_path / words[:5].strip()
+        copy = tmp_path / words[:3].strip()
         (copy / "checkpoints").mkdir(parents=True)
         (copy / "config.json").write_bytes((out / "config.json").read_bytes())
-        path = copy / "checkpoints" / "last.pt"
-        path.write_bytes(content) if content else torch.save({"format": "other"}, path)
+        path = Checkpoints(copy / "checkpoints").save({"format": "other"})
+        if content:
+            path.write_bytes(content)
         with pytest.raises(ConfigError, match=words):
             resume_search(copy, data=stripes())
 
@@ -652,33 +636,9 @@ def test_settings_of_another_version_are_named():
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
-
     out, result, _ = finished
-    events = EventAccumulator(str(out / "tensorboard"))
-    events.Reload()
-    curve = events.Scalars("experts/normal")
     alive = [(e.rounds, e.experts_alive["normal"]) for e in result.epochs]
-    assert [(e.step, e.value) for e in curve] == alive
-
-
-def test_without_tensorboard_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorboard.compat.proto.event_pb2", None)
-    with Curves(tmp_path) as curves:
-        curves.add(None)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_curves_that_find_no_room_are_an_error_here_and_not_in_a_thread(finished, tmp_path, monkeypatch):
-    before = threading.enumerate()
-    with Curves(tmp_path) as curves:
-        curves.add(finished[1].epochs[0])
-        assert threading.enumerate() == before
-    full = Path("/dev/full").open("wb")  # noqa: SIM115 - the curves close it
-    monkeypatch.setattr("xnas.runs.tensorboard._new_file", lambda _: full)
-    with pytest.raises(OSError, match="No space left"), Curves(tmp_path) as curves:
-        curves.add(finished[1].epochs[0])
-    assert full.closed
+    assert curve(out, "experts/normal") == alive
 
 
 def test_a_registered_space_and_method_of_one_s_own_are_searched_by_name(tmp_path):

@@ -13,6 +13,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError
+from xnas.runs.config_file import ConfigFile
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, resume_search, search
 
@@ -187,7 +188,7 @@ def test_a_search_whose_decoding_process_is_killed_says_where_and_what_is_kept(t
     monkeypatch.setattr(_MultiProcessingDataLoaderIter._try_get_data, "__defaults__", (0.2,))
     for number in range(24):
         make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, 9))
-    words = r"^after round \d+, epoch 2: a process .* died .*--resume.*; what was good .*checkpoints/000"
+    words = r"^after round \d+, epoch 2: a process .* died .*--resume.*; the last good .*checkpoints/000"
     with pytest.raises(DatasetError, match=words):
         search(
             tiny(out=tmp_path / "run", epochs=2, stream=True), str(tmp_path / "data"), display=Killer()
@@ -211,14 +212,14 @@ def test_a_resumed_search_reads_images_as_it_did_though_it_would_now_choose_othe
 
 
 def test_a_folder_is_free_again_though_a_worker_has_inherited_its_handle(tmp_path, monkeypatch):
-    folder, inherited, plain_open = RunFolder.create(tmp_path / "run", None), [], os.open
+    folder, inherited, plain_open = RunFolder.create(lambda: tmp_path / "run"), [], os.open
 
     def opened(*arguments):
         handle = plain_open(*arguments)
         inherited.append(os.dup(handle))  # what a forked process has
         return handle
 
-    monkeypatch.setattr("xnas.runs.run_folder.os.open", opened)
+    monkeypatch.setattr("xnas.runs.lock.os.open", opened)
     with folder.locked():
         pass
     with folder.locked():
@@ -234,7 +235,7 @@ def test_a_run_that_was_begun_is_not_told_to_choose_another_out(tmp_path, monkey
     def refuse(*_):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    folder = RunFolder.create(tmp_path / "run", None)
+    folder = RunFolder.create(lambda: tmp_path / "run")
     monkeypatch.setattr("os.fsync", refuse)
     with pytest.raises(ConfigError, match="make it writable, or choose another folder with --out"):
         folder.write_text("config.json", "{}")
@@ -247,5 +248,5 @@ def test_a_run_that_was_begun_is_not_told_to_choose_another_out(tmp_path, monkey
 
 def test_a_run_of_another_kind_is_named_in_words(tmp_path):
     search(tiny(out=tmp_path / "run", epochs=1), stripes(count=32))
-    with pytest.raises(ConfigError, match="a search, not a training; go on with: xnas search --r"):
-        RunFolder.open(tmp_path / "run").read_config("train")
+    with pytest.raises(ConfigError, match="a search, not a training; resume it with: xnas search --r"):
+        ConfigFile.read(tmp_path / "run", "train")

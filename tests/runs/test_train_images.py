@@ -145,7 +145,7 @@ def test_an_interrupted_training_on_a_folder_goes_on_from_the_command_it_gives(t
     data = coloured(tmp_path / "data", side=16)
     out = tmp_path / "a run"
     settings = {"stream": True, "balance": True, "epochs": 2}
-    with pytest.raises(Interrupted, match=r"go on with: xnas train --resume '.*a run'"):
+    with pytest.raises(Interrupted, match=r"resume with: xnas train --resume '.*a run'"):
         train(tiny(out=out, **settings), str(data), display=Listening(stop_after=2))
     resume_training(out)
     train(tiny(out=tmp_path / "whole", **settings), str(data))

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 
-import xnas.runs.search
-import xnas.runs.train
+from xnas.runs.search import SearchJob
+from xnas.runs.train import TrainJob
 from xnas.space.benchmark_supernet import BenchmarkSupernet
 from xnas.space.supernet import Supernet
 
@@ -117,15 +117,14 @@ class Events:
         before(torch.optim.SGD, "step", "round", after=True)
         before(Supernet, "wipe", "wipe", after=True)
         before(BenchmarkSupernet, "wipe", "wipe", after=True)
-        for module in (xnas.runs.search, xnas.runs.train):
-            conclude = module._conclude
+        for job in (SearchJob, TrainJob):
 
-            def concluding(*args, _real=conclude, **kwargs):
+            def concluding(*args, _real=job.conclude):
                 self.exporting = True
                 self.event("export")
-                return _real(*args, **kwargs)
+                return _real(*args)
 
-            module._conclude = concluding
+            job.conclude = concluding
 
     def inside(self, path) -> bool:
         """Whether this is the run's, and not TensorBoard's, whose thread writes when it likes."""

@@ -145,7 +145,7 @@ def differences(one: Path, other: Path) -> list[str]:
         return [f"files {sorted(kinds[0].keys() ^ kinds[1].keys())}"]
     found = [name for name in kinds[0] if kinds[0][name] != kinds[1][name]]
     states = [
-        load_checkpoint(RunFolder(run, None).checkpoints.files()[0], CPU) | {"metrics": _metrics(run)}
+        load_checkpoint(RunFolder(run).checkpoints.files()[0], CPU) | {"metrics": _metrics(run)}
         for run in (one, other)
     ]
     return found + list(_unequal(*states, "checkpoint"))
@@ -203,9 +203,9 @@ def verdict(scenario: Scenario, reference: Path, out: Path, before: Outcome) -> 
     after = in_child(scenario, out)
     if after.status != FINISHED:
         return f"cannot be resumed: {after.message}"
-    went_on = [int(line.split()[-1]) for line in after.lines if line.startswith("going on after")]
-    if (went_on or [0])[0] < before.kept:
-        return f"went on after {went_on}, but {before.kept} were kept"
+    resumed = [int(line.split()[-1]) for line in after.lines if line.startswith("resuming after")]
+    if (resumed or [0])[0] < before.kept:
+        return f"resumed after {resumed}, but {before.kept} were kept"
     return ", ".join(differences(reference, out))
 
 

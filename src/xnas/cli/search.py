@@ -15,7 +15,7 @@ from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.records import SearchResult
 from xnas.runs import search as job
-from xnas.runs.run_folder import RunFolder
+from xnas.runs.config_file import images_of
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED
 from xnas.space import Genotype
@@ -46,9 +46,9 @@ def search(
             try:
                 result = job.resume_search(resume, display=display, **changes(typed))
             except FinishedError as end:
-                display.say(f"{end}; {_next(str(resume), RunFolder.open(resume).data)}")
+                display.say(f"{end}; {_next(str(resume), images_of(resume))}")
                 return
-            given = RunFolder.open(resume).data
+            given = images_of(resume)
         else:
             given = data or EMBEDDED
             result = job.search(SearchConfig(**typed), given, display=display)

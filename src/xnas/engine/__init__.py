@@ -1,17 +1,12 @@
 """Loops: handed a supernet, a method and batches, never building them."""
 
 from xnas.engine.capture import captured_round
-from xnas.engine.checkpoint import (
-    Checkpoints,
-    load_checkpoint,
-    require_sound,
-    restore_search,
-    search_state,
-)
+from xnas.engine.checkpoint import Checkpoints, load_checkpoint
 from xnas.engine.epoch import delete_wiped, end_epoch
 from xnas.engine.gap import discretization_gap
 from xnas.engine.outlook import impossible, outlook, worries
 from xnas.engine.search import Batches, Search, Searchable, SearchSettings, play_round
+from xnas.engine.search_state import require_sound, restore_search, search_state
 
 __all__ = [
     "Batches",

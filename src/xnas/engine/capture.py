@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from xnas.engine.checkpoint import search_state
 from xnas.engine.search import Search, descend_train_loss, draw_batches, reveal_rewards
+from xnas.engine.search_state import search_state
 from xnas.errors import RoundError
 
 WARM_UPS = 3  # before a capture: libraries choose their kernels and allocate

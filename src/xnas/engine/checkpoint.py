@@ -1,12 +1,8 @@
-"""Checkpoints: all of a run that changes, in one file, written whole or not at all.
+"""Checkpoints: the whole state of a run in one file, written whole or not at all.
 
-A file is named by its number and by the digest of its content, `000012-DIGEST.pt`: the rename that makes
-it appear brings its checksum along. The last few are kept. One that is damaged, or of another run, is
-told and passed over, and as a run repeats its rounds exactly, going on from the one before costs time
-and nothing else.
-
-Deleted experts are listed in a search's checkpoint: it is rebuilt with everybody, loses the same ones
-again, and then takes over weights and momenta of those that are left.
+A file is named by its number and by the digest of its content, `000012-DIGEST.pt`, so the rename that
+makes it appear brings its checksum along. The last few are kept. Damaged checkpoints, and those of other
+runs, are skipped with a warning; resuming from an older one only costs time, because rounds repeat.
 """
 
 from __future__ import annotations
@@ -22,91 +18,15 @@ from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
-from xnas.engine.epoch import remedy, remove_experts
-from xnas.engine.restore import (
-    require_device,
-    require_format,
-    require_position,
-    require_rounds,
-    take_over_momenta,
-)
-from xnas.engine.search import Search
-from xnas.errors import ConfigError, DeviceError, RoundError, VersionError
+from xnas.errors import ConfigError, DamagedFileError, DeviceError, StorageError, VersionError
 from xnas.files import is_plain, remedies, whole_file
-
-FORMAT, VERSION = "xnas-search-checkpoint", 2
-OLDER = (1,)
-"""Versions that are read, too: 1 had the length of the metrics instead of their text."""
-
-
-def search_state(search: Search) -> dict[str, Any]:
-    """Everything needed to go on: tensors and plain values only."""
-    state = {
-        "format": FORMAT,
-        "version": VERSION,
-        "deleted": [list(d) for d in search.deleted],
-        "supernet": search.supernet.state_dict(),
-        "method": search.method.state_dict(),
-        "weight_optimizer": search.weight_optimizer.state_dict(),
-        "train": search.train.state_dict(),
-        "valid": search.valid.state_dict(),
-        "dropout": search.dropout.get_state(),
-        "tally": search.tally.state_dict(),
-        "epoch": search.epoch,
-        "round_in_epoch": search.round_in_epoch,
-        "settled_at": search.settled_at,
-    }
-    if search.balance is not None:
-        state["balance"] = search.balance.state_dict()
-    return state
-
-
-def restore_search(search: Search, state: dict[str, Any]) -> None:
-    """Bring a search that was just built to the state of a checkpoint."""
-    require_version(state)
-    try:
-        _restore(search, state)
-    except (DeviceError, torch.OutOfMemoryError):
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"the checkpoint does not fit this search ({_brief(error)}); it is damaged, or of another"
-        ) from error
-
-
-def _restore(search: Search, state: dict[str, Any]) -> None:
-    epochs, rounds = search.settings.epochs, search.settings.rounds_per_epoch
-    require_position(state, epoch=epochs, round_in_epoch=rounds, settled_at=epochs * rounds)
-    require_device(state["dropout"], search.dropout.device)
-    remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
-    search.supernet.load_state_dict(state["supernet"])
-    search.method.load_state_dict(state["method"])
-    take_over_momenta(search.weight_optimizer, state["weight_optimizer"])
-    search.weights = list(search.weight_optimizer.param_groups[0]["params"])
-    require_rounds(state["train"], rounds)
-    require_rounds(state["valid"], rounds)
-    search.train.load_state_dict(state["train"])
-    search.valid.load_state_dict(state["valid"])
-    search.dropout.set_state(state["dropout"].cpu())
-    search.tally.load_state_dict(state["tally"])
-    if search.balance is not None:
-        search.balance.load_state_dict(state["balance"])
-    search.epoch, search.round_in_epoch = state["epoch"], state["round_in_epoch"]
-    search.settled_at = state["settled_at"]
-    search.set_rates()
-    search.supernet.train()
-
-
-def require_version(state: object) -> None:
-    """Raise unless this is a checkpoint of a search that this version reads."""
-    require_format(state, FORMAT, (VERSION, *OLDER), "search")
+from xnas.words import short
 
 
 class Checkpoints:
     """The last few checkpoints of one run, in a folder of their own."""
 
     NAME = re.compile(r"(\d{6,})-([0-9a-f]{32})\.pt")
-    UNNUMBERED = "last.pt"  # the only one, and without a digest, in folders of xnas before 0.2
 
     def __init__(self, folder: Path, *, keep: int = 3) -> None:
         self.folder, self.keep = folder, keep
@@ -120,8 +40,7 @@ class Checkpoints:
         except OSError as error:
             raise _unreadable(self.folder, error) from error
         numbered = [p for p in found if self.NAME.fullmatch(p.name)]
-        numbered.sort(key=_number, reverse=True)
-        return numbered + [p for p in found if p.name == self.UNNUMBERED]
+        return sorted(numbered, key=_number, reverse=True)
 
     def save(self, state: dict[str, Any]) -> Path:
         """Write a checkpoint, and only then remove the oldest."""
@@ -135,11 +54,11 @@ class Checkpoints:
             with whole_file(path) as file:
                 file.write(content.getbuffer())
         except OSError as error:
-            way = "go on with --resume from the one before"
+            way = "use --resume, which continues from the one before"
             if not before:
-                way = "begin again with --resume, as it was to be the first"
+                way = "use --resume, which begins again, as this was to be the first one"
             advice = ", and ".join((*remedies(error), way))
-            raise ConfigError(
+            raise StorageError(
                 f"cannot write the checkpoint {path} ({_brief(error)}); {advice}"
             ) from error
         for old in before[self.keep - 1 :]:
@@ -153,10 +72,10 @@ class Checkpoints:
         warn: Callable[[str], None],
         restore: Callable[[dict[str, Any]], None] = lambda _: None,
     ) -> dict[str, Any] | None:
-        """The newest checkpoint that is whole and that `restore` takes; None if there are no files.
+        """The newest whole checkpoint that `restore` accepts; None if there are no files.
 
-        There is a warning for each that is passed over. One of another version or kind of device may be
-        sound, and is refused.
+        Each one that is skipped gives a warning. One of another version or kind of device may be sound:
+        it is not skipped, but raises.
         """
         faults = []
         for path in self.files():
@@ -169,10 +88,10 @@ class Checkpoints:
                 faults.append(f"{path}: {error}")
                 continue
             for fault in faults:
-                warn(f"{fault}; going on from the one before it, {path.name}")
+                warn(f"{fault}; resuming from the one before it, {path.name}")
             return state
         if faults:
-            raise ConfigError(
+            raise DamagedFileError(
                 f"{faults[0]}; {_others(len(faults) - 1)}: restore what was changed from a copy, or "
                 "begin a run in another folder with --out"
             )
@@ -180,7 +99,7 @@ class Checkpoints:
 
 
 def _others(count: int) -> str:
-    """What is said of checkpoints before one that cannot be used."""
+    """The checkpoints before one that cannot be used, as a clause."""
     return f"nor can the {count} before it be used" if count else "there is no other one before it"
 
 
@@ -189,22 +108,11 @@ def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
     try:
         return _load(path, device)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}; restore it from a copy") from error
-
-
-def require_sound(search: Search) -> None:
-    """Raise if numbers of a search are not finite in the middle of an epoch: they are not kept."""
-    search.method.check()
-    parts = [*search.supernet.state_dict().values(), search.tally.train, search.tally.valid]
-    if not all(bool(t.isfinite().all()) for t in parts if t.is_floating_point()):
-        raise RoundError(
-            f"losses or weights are no longer finite numbers in epoch {search.epoch + 1}, round "
-            f"{search.rounds}; {remedy(search)}"
-        )
+        raise DamagedFileError(f"{path}: {error}; restore it from a copy") from error
 
 
 def _load(path: Path, device: torch.device) -> dict[str, Any]:
-    """What a file holds, if it is what its name says."""
+    """The state in a file; raises if its digest is not the one in its name."""
     content = _read(path)
     try:
         _require_stored(content)
@@ -238,8 +146,8 @@ def _require_stored(content: bytes) -> None:
         raise _damaged("it is compressed, which xnas does not do, and might unpack without end")
 
 
-def _damaged(fault: str) -> ConfigError:
-    return ConfigError(f"the checkpoint is damaged ({fault})")
+def _damaged(fault: str) -> DamagedFileError:
+    return DamagedFileError(f"the checkpoint is damaged ({fault})")
 
 
 def _number(path: Path) -> int:
@@ -251,11 +159,11 @@ def _digest(content: bytes | memoryview) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-def _unreadable(path: Path, error: OSError) -> ConfigError:
+def _unreadable(path: Path, error: OSError) -> StorageError:
     remedy = "move it away" if isinstance(error, NotADirectoryError) else "make it readable"
-    return ConfigError(f"cannot read {path} ({_brief(error)}); {remedy}, and resume again")
+    return StorageError(f"cannot read {path} ({_brief(error)}); {remedy}, and resume again")
 
 
 def _brief(error: Exception) -> str:
-    """An error in a few words of one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+    """An error with its kind, in one line."""
+    return f"{type(error).__name__}: {short(error, 100)}"

@@ -1,14 +1,14 @@
-"""Values of a checkpoint, taken over only if they fit.
+"""Checks of a saved state before it replaces the state of a run.
 
-A checkpoint whose digest is right may still be forged, or of another run. What has other settings or
-another shape is told before the first round, not by a traceback in the middle of it; settings stay those
-of `config.json`.
+A checkpoint whose digest is right may still be forged, or of another run. Other settings and shapes are
+refused before the first round, not by a traceback in the middle of it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from reprlib import repr as brief
 from typing import Any
 
@@ -16,71 +16,85 @@ import torch
 from torch import Tensor
 from torch.optim import SGD
 
-from xnas.errors import ConfigError, DeviceError, VersionError
+from xnas.errors import ConfigError, DamagedFileError, DeviceError, VersionError
+from xnas.words import short
 
 NAMED = 4  # settings that a message names
 SHORT = 20  # characters of a value that it shows
 MISSING = object()
 GENERATOR_BYTES = {"cpu": 5056, "cuda": 16}
-"""Of a state of PyTorch's generators, by kind of device: neither takes over that of the other."""
-WAYS_BACK = {
+"""Of a state of PyTorch's generators, by kind of device; neither can load the state of the other."""
+REMEDIES = {
     "cpu": "resume it with --device cpu",
     "cuda": "resume it on a GPU",
 }
 
 
-def require_format(state: object, name: str, versions: Sequence[int], kind: str) -> None:
-    """Raise unless a state is of a format and one of these versions; a forged one may hold anything."""
+@contextmanager
+def fitting(kind: str) -> Iterator[None]:
+    """Raise errors of restoring a state in the block as one line: the state does not fit the run."""
+    try:
+        yield
+    except (DeviceError, torch.OutOfMemoryError):
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise DamagedFileError(
+            f"the checkpoint does not fit this {kind} ({type(error).__name__}: {short(error, 100)}); it "
+            "is damaged, or of another"
+        ) from error
+
+
+def require_format(state: object, wanted: tuple[str, int], kind: str) -> None:
+    """Raise unless a state is of this format and version; a forged one may hold anything."""
+    name, known = wanted
     given = state.get("format") if isinstance(state, dict) else None
     if not isinstance(state, dict) or not isinstance(given, str) or given != name:
         raise ConfigError(f"not a checkpoint of a {kind}: its format is {brief(given)}, not {name}")
     version = state.get("version")
-    if type(version) is not int or version not in versions:
+    if type(version) is not int or version != known:
         raise VersionError(
-            f"the checkpoint has format version {brief(version)}, this xnas reads {versions[0]}; resume "
-            "it with the version that wrote it"
+            f"the checkpoint has format version {brief(version)}, this xnas reads {known}; resume it "
+            "with the version that wrote it"
         )
 
 
 def require_settings(state: Mapping[str, Any], own: Mapping[str, object]) -> None:
-    """Raise if a state was kept under other settings; those of earlier versions do not tell theirs."""
-    if "settings" not in state:
-        return
+    """Raise if a state was saved under other settings."""
     try:
-        kept = json.loads(state["settings"])
-    except (RecursionError, TypeError, ValueError) as error:
-        raise ConfigError(
+        saved = json.loads(state["settings"])
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise DamagedFileError(
             f"the checkpoint is damaged ({type(error).__name__} in its settings)"
         ) from error
-    if not isinstance(kept, dict):
-        raise ConfigError("the checkpoint is damaged (its settings are no mapping)")
-    other = [name for name in kept if name not in own or kept[name] != own[name]]
+    if not isinstance(saved, dict):
+        raise DamagedFileError("the checkpoint is damaged (its settings are no mapping)")
+    other = [name for name in saved if name not in own or saved[name] != own[name]]
     if other:
-        told = [_difference(name, kept[name], own.get(name, MISSING)) for name in other[:NAMED]]
+        named = [_difference(name, saved[name], own.get(name, MISSING)) for name in other[:NAMED]]
         more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
-        raise ConfigError(f"the checkpoint is of a run with other settings ({'; '.join(told)}{more})")
+        raise ConfigError(f"the checkpoint is of a run with other settings ({'; '.join(named)}{more})")
 
 
-def _difference(name: str, kept: object, own: object) -> str:
+def _difference(name: str, saved: object, own: object) -> str:
     if own is MISSING:
         return f"{name}, which is missing now"
-    theirs, ours = brief(kept), brief(own)
+    theirs, ours = brief(saved), brief(own)
     return f"{name} {theirs}, not {ours}" if max(len(theirs), len(ours)) <= SHORT else name
 
 
 def require_device(generator: object, device: torch.device) -> None:
     """Raise if the saved state of a generator is of another kind of device than the run's own."""
     size = generator.numel() if isinstance(generator, Tensor) else None
-    for kind, way in WAYS_BACK.items():
+    for kind, way in REMEDIES.items():
         if kind != device.type and size == GENERATOR_BYTES[kind]:
             raise DeviceError(
-                f"the checkpoint was kept on the device {kind}, and this is {device.type}, which draws "
+                f"the checkpoint was saved on the device {kind}, and this is {device.type}, which draws "
                 f"other random numbers; {way}, to get the numbers of a run that was never stopped"
             )
 
 
 def require_position(state: Mapping[str, object], **most: int) -> None:
-    """Raise unless these entries of a state are whole numbers from 0 to so many."""
+    """Raise unless these entries of a state are whole numbers from 0 to the given limits."""
     for name, limit in most.items():
         value = state[name]
         if type(value) is not int or not 0 <= value <= limit:
@@ -88,13 +102,13 @@ def require_position(state: Mapping[str, object], **most: int) -> None:
 
 
 def require_rounds(state: Mapping[str, object], rounds: int) -> None:
-    """Raise if a source of batches says that it stood in an epoch of another length."""
+    """Raise if a source of batches was saved in an epoch of another length."""
     if state.get("rounds", 0) not in (0, rounds):
         raise ValueError(f"rounds of an epoch are not {rounds}")
 
 
 def require_fitting(saved: object, own: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """`saved`, if it has a tensor of the same shape and kind for each of `own`."""
+    """`saved`; raises unless it has a tensor of the same shape and dtype for each of `own`."""
     if not isinstance(saved, Mapping):  # a tensor would let itself be asked for a name
         raise TypeError(f"a {type(saved).__name__} is no mapping of tensors")
     for name, value in own.items():
@@ -105,7 +119,7 @@ def require_fitting(saved: object, own: Mapping[str, Tensor]) -> Mapping[str, Te
 
 
 def take_over(own: Mapping[str, Tensor], saved: object) -> None:
-    """Write saved tensors into one's own."""
+    """Copy saved tensors into `own`; raises if they do not fit."""
     fitting = require_fitting(saved, own)
     with torch.no_grad():
         for name, value in own.items():
@@ -113,7 +127,7 @@ def take_over(own: Mapping[str, Tensor], saved: object) -> None:
 
 
 def take_over_momenta(optimizer: SGD, saved: dict[str, Any]) -> None:
-    """Load momenta; each lies in memory as its weight does, which another backend may lay otherwise."""
+    """Load momenta, each with the strides of its weight, which differ between backends."""
     own = optimizer.param_groups
     groups = [
         {**mine, "params": group["params"]}

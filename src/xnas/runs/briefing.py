@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import torch
-
 from xnas.data import Images, imbalance
-from xnas.engine import Search, impossible, outlook
+from xnas.engine import impossible, outlook
 from xnas.methods import ExpertAdvice, experts_learning_rates
-from xnas.process.memory import memory_in_use
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES
 from xnas.runs.search_plan import none_by_default
 from xnas.runs.sources import holding
 
 
-def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[str]:
+def introduction(prepared: Prepared, images: Images) -> list[str]:
     """What was chosen, and how large the search is."""
     engine, game, plan = prepared.search, prepared.game, prepared.plan
     lines = [f"{images.name}: {images.note}"] if images.note else []
@@ -30,8 +27,6 @@ def introduction(prepared: Prepared, images: Images, *, resumed: bool) -> list[s
             rates = experts_learning_rates(mixture.shape[1], kind, game)
             told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
             lines.append(f"learning rate of the {kind} mixture: {told}; used: {plan.experts_lr}")
-    if resumed:
-        lines.append(f"going on after round {engine.rounds}")
     return lines
 
 
@@ -73,13 +68,6 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     if plan.auto_augment:
         found.append("AutoAugment's policy was learned with labels of CIFAR-10")
     return found
-
-
-def estimate(engine: Search, a_round: float, device: torch.device) -> str:
-    """Time and memory, from seconds a round so far; the first are slow: it errs on the long side."""
-    left = engine.settings.epochs * engine.settings.rounds_per_epoch - engine.rounds
-    memory = memory_in_use(device) / 2**20
-    return f"estimate: {duration(a_round * left)} for {left} more rounds, {memory:,.0f} MiB of memory"
 
 
 def duration(seconds: float) -> str:

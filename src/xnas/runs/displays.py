@@ -1,58 +1,57 @@
-"""Who is told what happens in a run: the command line, a notebook, or nobody."""
+"""Callbacks that report the progress of a run: to a terminal, to a notebook, or to nothing."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
 
+Record_contra = TypeVar("Record_contra", contravariant=True)
 
-class Listener(Protocol):
-    """Hears lines."""
+
+class Display(Protocol[Record_contra]):
+    """What every run reports."""
 
     def say(self, line: str) -> None:
-        """Something worth knowing."""
+        """Information."""
 
     def warn(self, line: str) -> None:
-        """Something to worry about."""
+        """A warning."""
+
+    def after_epoch(self, record: Record_contra, epochs: int) -> None:
+        """One of `epochs` epochs has ended."""
 
 
-class SearchDisplay(Listener, Protocol):
+class SearchDisplay(Display[SearchEpoch], Protocol):
     """Follows a search."""
 
     def after_round(self, search: Search) -> None:
         """One round was played."""
 
-    def after_epoch(self, record: SearchEpoch, epochs: int) -> None:
-        """One epoch was closed."""
 
-
-class TrainDisplay(Listener, Protocol):
+class TrainDisplay(Display[TrainEpoch], Protocol):
     """Follows a training."""
 
     def after_step(self, training: Training) -> None:
         """One step was made."""
-
-    def after_epoch(self, record: TrainEpoch, epochs: int) -> None:
-        """One epoch was closed."""
 
 
 class Silence:
     """A display of either kind that shows nothing."""
 
     def say(self, line: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def warn(self, line: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def after_round(self, search: Search) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def after_step(self, training: Training) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def after_epoch(self, record: SearchEpoch | TrainEpoch, epochs: int) -> None:
-        """Nothing."""
+        """Do nothing."""

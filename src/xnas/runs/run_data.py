@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from xnas.data import DATASETS, DataOptions, Images, load_data
 from xnas.data.options import SourceOptions
-from xnas.errors import ConfigError, DamagedFileError
-from xnas.files import read_plain
+from xnas.errors import ConfigError
 from xnas.model.model_card import ModelCard
 from xnas.options import inherited, widened
 from xnas.runs.command_line import flags
-from xnas.runs.run_folder import FORMAT, MOST_CONFIG_BYTES
+from xnas.runs.config_file import FORMAT, read_json
 from xnas.runs.sources import whereabouts
 from xnas.runs.train_config import TrainConfig
-from xnas.words import short
 
 CHANGED = (
     "the training images are not those that the run was trained on: some test images may have been "
@@ -86,17 +83,7 @@ def _saved(run: Path) -> dict[str, Any]:
     """
     for path in (run / "config.json", run.resolve().parent / "config.json"):
         if path.exists():
-            saved = _read(path)
+            saved = read_json(path, remedy="give DATA")
             if saved.get("format") == FORMAT:
                 return saved
     return {}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        saved = json.loads(read_plain(path, MOST_CONFIG_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DamagedFileError(
-            f"cannot read {path}: {short(error)}; it may be damaged: give DATA"
-        ) from error
-    return saved if isinstance(saved, dict) else {}

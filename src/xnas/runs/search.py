@@ -1,23 +1,21 @@
 """A whole search: settings and data in, a run folder with a genotype out.
 
-The path to the algorithm goes on in `engine/search.py` (`play_round`), whose method is an optimizer that
-`methods/xnas.py` makes: `optim/experts.py` (`step`), `optim/accounts.py` (`play`), `theory/`. On a GPU
-the same rounds are captured and replayed (`runs/backends.py`).
+`SearchJob.step` plays one round: `play_round` of `engine/search.py` is the loop body of Algorithm 1. Its
+method is an optimizer that `methods/xnas.py` makes: `optim/experts.py` (`step`), then `theory/`. On a
+GPU the same round is captured in a CUDA graph and replayed (`engine/capture.py`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from xnas.benchmarks import TabularBenchmark
-from xnas.data import Images, StreamedImages, load_data
+from xnas.data import Images, load_data, stream_seed
 from xnas.engine import (
-    Search,
     captured_round,
     discretization_gap,
     end_epoch,
@@ -27,40 +25,26 @@ from xnas.engine import (
     search_state,
     worries,
 )
-from xnas.engine.checkpoint import require_version
 from xnas.engine.distributed import Ranks, join_ranks
-from xnas.engine.restore import require_settings
+from xnas.engine.search_state import SEARCH_FORMAT
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.methods import ledgers
-from xnas.options import saved_options
-from xnas.process.devices import pick_device, repeatable, synchronize
-from xnas.process.failures import explain_failures
-from xnas.process.interrupt import Interrupted, stop_at_round
-from xnas.process.memory import memory_in_use, reset_peak
-from xnas.process.output import explain_lost_output
-from xnas.records import Gap, SearchEpoch, SearchResult
+from xnas.records import EpochCost, Gap, SearchEpoch, SearchResult
 from xnas.runs.backends import is_captured
-from xnas.runs.briefing import cautions, estimate, forecast, introduction
-from xnas.runs.displays import Listener, SearchDisplay, Silence
-from xnas.runs.onlooker import folder_again, new_folder
+from xnas.runs.briefing import cautions, forecast, introduction
+from xnas.runs.displays import SearchDisplay, Silence
+from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.saver import Saver
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import (
-    EMBEDDED,
-    given_data,
-    images_again,
-    require_config,
-    whereabouts,
-)
-from xnas.runs.tensorboard import Curves
+from xnas.runs.sources import EMBEDDED, given_data, require_config
+from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
 from xnas.space import Genotype, discretize, explain
 from xnas.space.discretize import strongest_cell
 
-PROBE_ROUNDS = 5
 OUTLOOK_ROUNDS = 20
+"""Rounds after which wipeouts are forecast."""
 
 
 def search(
@@ -83,15 +67,9 @@ def search(
     ranks = join_ranks()
     truth = load_truth(config.truth)
     images = load_data(data, config) if isinstance(data, str) else data
-    prepared = prepare(config, images, ranks)
-    given = whereabouts(data) if isinstance(data, str) else None
-    folder = new_folder(ranks, lambda: config.out or RunFolder.next_free("search", images.name), given)
-    whole = None if config.truth is None else config.truth.resolve()
-    streamed = isinstance(images, StreamedImages)  # to be loaded alike when the run is resumed
-    resolved = replace(prepared.config, out=folder.path, truth=whole, stream=streamed)
-    with folder.locked(new=True):
-        folder.write_config("search", images.fingerprint(), resolved, processes=ranks.size)
-        return _run(folder, prepared, images, display or Silence(), truth=truth)
+    shown = _shown(display, ranks)
+    job = SearchJob(prepare(config, images, ranks), images, truth, shown)
+    return begin(SEARCH, job, images, data=data if isinstance(data, str) else None, display=shown)
 
 
 def resume_search(
@@ -101,50 +79,175 @@ def resume_search(
     display: SearchDisplay | None = None,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> SearchResult:
-    """Go on with a search that was stopped, from its last checkpoint or, without one, its start.
+    """Resume a search that was stopped, from its last checkpoint or, without one, from its start.
 
-    Its settings hold, but `backend`, `device`, `data_dir` and `checkpoint_minutes` may be given anew,
-    for this call.
+    Its settings hold, except for `backend`, `device`, `data_dir` and `checkpoint_minutes`, which may be
+    given for this call.
     """
     ranks = join_ranks()
-    folder, display = folder_again(ranks, Path(path)), (display if ranks.first else None) or Silence()
-    with folder.locked():
-        fingerprint, saved = folder.read_config("search")
-        config = saved_options(SearchConfig, saved, changes)
-        folder.changes = changes
-        _require_unfinished(folder, display)
-        images = images_again(folder, config, fingerprint, data, "search")
-        truth = truth_again(config.truth, display.warn)
-        prepared, state = _restored(folder, config, images, ranks, display)
-        folder.metrics.restore(state, display.warn)
-        require_same(truth, folder.metrics.records(SearchEpoch.from_json))
-        return _run(folder, prepared, images, display, truth=truth, resumed=state is not None)
+    shown = _shown(display, ranks)
+
+    @cache
+    def truth(path: Path | None) -> TabularBenchmark | None:
+        return truth_again(path, shown.warn)
+
+    def build(_: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
+        table = truth(config.truth)
+        return SearchJob(prepare(config, images, ranks), images, table, shown)
+
+    return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
 
-def _restored(
-    folder: RunFolder, config: SearchConfig, images: Images, ranks: Ranks, display: Listener
-) -> tuple[Prepared, dict[str, Any] | None]:
-    """A search at its newest checkpoint that fits, with that, or at its start."""
-    device = pick_device(config.device, ranks)
-    prepared, tried = prepare(config, images, ranks), False
+class SearchJob:
+    """A search as a run plays it: rounds of Algorithm 1, and what is measured around them."""
 
-    def restore(state: dict[str, Any]) -> None:
-        nonlocal prepared, tried
-        require_version(state)
-        require_settings(state, folder.settings)
-        if tried:  # what did not fit may have left it half-way
-            prepared = prepare(config, images, ranks)
-        tried = True
-        restore_search(prepared.search, state)
+    def __init__(
+        self,
+        prepared: Prepared,
+        images: Images,
+        truth: TabularBenchmark | None,
+        display: SearchDisplay,
+    ) -> None:
+        """`truth` is a benchmark's table that cells are looked up in, for the record alone."""
+        self.prepared, self.images, self.truth, self.display = prepared, images, truth, display
+        self.search, self.ranks = prepared.search, prepared.search.ranks
+        self.device = self.search.device
+        self.seed = stream_seed(prepared.config.seed, "device")
+        path = prepared.config.truth
+        self.config = replace(prepared.config, truth=None if path is None else path.resolve())
+        self.identity: dict[str, object] = {}
+        self.replay: Callable[[], None] | None = None
+        self.gap: Gap | None = None
+        self.warned: set[str] = set()
 
-    state = ranks.first_reads(lambda: folder.newest_checkpoint(device, display.warn, restore), device)
-    if state is not None and not ranks.first:
-        restore(state)
-    return prepared, state
+    def position(self) -> Position:
+        """In rounds."""
+        search, s = self.search, self.search.settings
+        return Position(
+            epoch=search.epoch,
+            epochs=s.epochs,
+            step=search.round_in_epoch,
+            steps=s.rounds_per_epoch,
+            done=search.rounds,
+            left=s.epochs * s.rounds_per_epoch - search.rounds,
+        )
+
+    def introduction(self) -> list[str]:
+        """What was chosen, and how large the search is."""
+        return introduction(self.prepared, self.images)
+
+    def cautions(self) -> list[str]:
+        """Warnings before the first round."""
+        return cautions(self.prepared, self.images)
+
+    def begin_epoch(self) -> None:
+        """Set the rates and the order of the images; capture a round where rounds are replayed."""
+        if self.search.round_in_epoch == 0:
+            self.search.begin_epoch()
+        if self.replay is None and is_captured(self.search, self.config.backend):
+            self.replay = captured_round(self.search)
+
+    def step(self, clock: Clock) -> None:
+        """Play one round of Algorithm 1."""
+        at = self.position()
+        if at.left == 1:
+            with clock.paused():
+                self.gap = discretization_gap(self.search)  # before the last round's wipeout
+        if self.replay is None:
+            play_round(self.search)
+        else:
+            self.replay()
+
+    def report_step(self) -> None:
+        """Report the round and, once, when to expect wipeouts."""
+        self.display.after_round(self.search)
+        line = forecast(self.prepared) if self.search.rounds == OUTLOOK_ROUNDS else None
+        if line:
+            self.display.say(line)
+
+    def end_epoch(self, cost: EpochCost) -> SearchEpoch:
+        """Delete wiped experts, and look up what a benchmark knows of the present cell."""
+        search, gap = self.search, self.gap
+        if gap is None and (search.epoch + 1) % self.config.gap_every == 0:
+            gap = discretization_gap(search)
+        record = end_epoch(search, seconds=cost.seconds, memory_bytes=cost.memory_bytes, gap=gap)
+        if record.deleted or search.settled_at == search.rounds:
+            self.replay = None  # the captured round is no longer the one to play; its memory is freed
+        return record if self.truth is None else replace(record, truth=truth_of(search, self.truth))
+
+    def curves(self, record: SearchEpoch) -> dict[str, float]:
+        """Losses, accuracies, entropies, experts and rewards."""
+        return search_curves(record)
+
+    def warnings(self, record: SearchEpoch) -> list[str]:
+        """Skips that take over, entropies that fall early."""
+        return worries(record, epochs=self.search.settings.epochs, told=self.warned)
+
+    def require_sound(self) -> None:
+        """Average batch statistics over processes; raises if numbers are not finite."""
+        self.search.agree()
+        require_sound(self.search)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        return search_state(self.search)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        restore_search(self.search, state)
+
+    def remember(self, records: Sequence[SearchEpoch]) -> None:
+        """Do not repeat warnings; raises if the benchmark is not the one of the epochs before."""
+        for record in records:
+            self.warnings(record)
+        require_same(self.truth, records)
+
+    def conclude(self, folder: RunFolder, records: Sequence[SearchEpoch]) -> SearchResult:
+        """Discretise, and write the genotype last: its presence says that the search is finished."""
+        search, space = self.search, space_of(self.search)
+        self._require_whole()
+        strengths, alive, sums = search.standing()
+        genotype = discretize(strengths, alive, space, sums)
+        edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
+        why: dict[str, object] = {"format": "xnas-discretization", "version": 1, "edges": edges}
+        if genotype.one_line is not None:
+            with_none = strongest_cell(strengths, alive, space).one_line
+            why |= {"arch": genotype.one_line, "arch_with_none": with_none}
+        folder.write_json("discretization.json", why)
+        books = ledgers(search.method, search.mixtures)
+        if books:
+            head = {"format": "xnas-ledger", "version": 1}
+            folder.write_json("ledger.json", head | {k: asdict(v) for k, v in books.items()})
+        folder.write_text("genotype.json", genotype.to_json())
+        return SearchResult(
+            out=str(folder.path),
+            genotype=genotype.to_json(),
+            epochs=tuple(records),
+            rounds=search.rounds,
+            settled_at=search.settled_at,
+            ledgers=books,
+        )
+
+    def _require_whole(self) -> None:
+        """Raise unless every round of the horizon was played, or nothing was left to learn."""
+        search, game = self.search, self.prepared.game
+        for kind, ledger in ledgers(search.method, search.mixtures).items():
+            horizon = game.rounds(kind)
+            settled = search.settled_at * horizon // game.updates
+            if ledger.rounds not in (horizon, settled):
+                raise RoundError(
+                    f"{ledger.rounds} rounds were played on the {kind} mixture; its horizon is "
+                    f"{horizon}, and it settled at {settled}: the checkpoint is damaged, or of another "
+                    "search"
+                )
 
 
-def _require_unfinished(folder: RunFolder, display: Listener) -> None:
-    """Raise if the genotype is there, written last; a damaged one is concluded again."""
+def _shown(display: SearchDisplay | None, ranks: Ranks) -> SearchDisplay:
+    return display if display is not None and ranks.first else Silence()
+
+
+def _require_unfinished(folder: RunFolder, warn: Callable[[str], None]) -> None:
+    """Raise if there is a genotype, which is written last; a damaged one is written again."""
     path = folder.path / "genotype.json"
     if not path.exists():
         return
@@ -154,172 +257,17 @@ def _require_unfinished(folder: RunFolder, display: Listener) -> None:
         raise ConfigError(f"the search in {folder.path} is finished; {error}") from error
     except GenotypeError as error:
         folder.require_checkpoint(f"{path} is damaged ({error})")
-        display.warn(f"{path} is damaged ({error}); the end of the search is written again")
+        warn(f"{path} is damaged ({error}); the end of the search is written again")
         return
     raise FinishedError(f"the search in {folder.path} is finished; its cell is in genotype.json")
 
 
-def _run(
-    folder: RunFolder,
-    prepared: Prepared,
-    images: Images,
-    display: SearchDisplay,
-    *,
-    truth: TabularBenchmark | None,
-    resumed: bool = False,
-) -> SearchResult:
-    """Play all rounds that are left, and write down what was found."""
-    engine, ranks = prepared.search, prepared.search.ranks
-    display = display if ranks.first else Silence()
-    start = search_state(engine) | {"images": images.fingerprint()}
-    ranks.require_same(start, "at the start", folder.kept)
-    records = folder.metrics.records(SearchEpoch.from_json)
-    told: set[str] = set()
-    for record in records:
-        worries(record, epochs=engine.settings.epochs, told=told)  # told before the run was stopped
-    minutes = prepared.config.checkpoint_minutes
-    saver = Saver(folder, lambda: search_state(engine), minutes=minutes, ranks=ranks)
-    replay: Callable[[], None] | None = None
-    shown = folder.path if ranks.first else None
-    device = engine.train_batch[0].device
-    with (
-        explain_lost_output(lambda: _how_to_go_on(folder, engine)),
-        folder.told(),
-        stop_at_round() as asked,
-        Curves(shown) as curves,
-        repeatable(device),
-    ):
-        _begin(prepared, images, display, resumed=resumed)
-        stopped = ranks.agreed(asked)
-        while engine.epoch < engine.settings.epochs:
-            with explain_failures(
-                lambda: f"after round {engine.rounds}, epoch {engine.epoch + 1}", folder.kept
-            ):
-                if engine.round_in_epoch == 0:
-                    engine.begin_epoch()
-                if replay is None and is_captured(engine, prepared.config.backend):
-                    replay = captured_round(engine)
-                play = replay or partial(play_round, engine)
-                record = _play_epoch(prepared, saver, display, stopped, play)
-            if record.deleted or engine.settled_at == engine.rounds:
-                replay = None  # what is left is another round, and a captured one has to go first
-            if truth is not None:
-                record = replace(record, truth=truth_of(engine, truth))
-            records.append(record)
-            saver.save(asdict(record))
-            curves.add(record)
-            display.after_epoch(record, engine.settings.epochs)
-            for line in worries(record, epochs=engine.settings.epochs, told=told):
-                display.warn(line)
-            if stopped() and engine.epoch < engine.settings.epochs:
-                raise Interrupted(_how_to_go_on(folder, engine))
-    _require_whole(prepared)
-    with explain_failures(lambda: f"after the last round, {engine.rounds}", folder.kept):
-        result = _conclude(folder, prepared, records)
-    ranks.wait()  # what the first process writes is there for all
-    return result
-
-
-def _begin(prepared: Prepared, images: Images, display: SearchDisplay, *, resumed: bool) -> None:
-    for line in introduction(prepared, images, resumed=resumed):
-        display.say(line)
-    for line in () if resumed else cautions(prepared, images):
-        display.warn(line)
-
-
-def _play_epoch(
-    prepared: Prepared,
-    saver: Saver,
-    display: SearchDisplay,
-    stopped: Callable[[], bool],
-    play: Callable[[], None],
-) -> SearchEpoch:
-    engine, config = prepared.search, prepared.config
-    device = engine.train_batch[0].device
-    reset_peak(device)
-    started, paused, first = time.perf_counter(), 0.0, engine.round_in_epoch
-    rounds, last_epoch = engine.settings.rounds_per_epoch, engine.epoch + 1 == engine.settings.epochs
-    gap: Gap | None = None
-    while engine.round_in_epoch < rounds:
-        if last_epoch and engine.round_in_epoch == rounds - 1:
-            synchronize(device)
-            before = time.perf_counter()
-            gap = discretization_gap(engine)  # before the last round's wipeout
-            paused += time.perf_counter() - before
-        play()
-        display.after_round(engine)
-        if engine.rounds == PROBE_ROUNDS:
-            synchronize(device)
-            a_round = (time.perf_counter() - started) / (engine.round_in_epoch - first)
-            display.say(estimate(engine, a_round, device))
-        if engine.rounds == OUTLOOK_ROUNDS:
-            line = forecast(prepared)
-            if line:
-                display.say(line)
-        if engine.round_in_epoch < rounds and (
-            stopped() or saver.due()
-        ):  # else the epoch is closed first
-            synchronize(device)
-            before = time.perf_counter()
-            engine.agree()
-            require_sound(engine)
-            saver.save()
-            paused += time.perf_counter() - before
-            if stopped():
-                raise Interrupted(_how_to_go_on(saver.folder, engine))
-    synchronize(device)
-    seconds = (time.perf_counter() - started - paused) * rounds / (rounds - first)
-    if gap is None and (engine.epoch + 1) % config.gap_every == 0:
-        gap = discretization_gap(engine)
-    return end_epoch(engine, seconds=seconds, memory_bytes=memory_in_use(device), gap=gap)
-
-
-def _how_to_go_on(folder: RunFolder, engine: Search) -> str:
-    command = f"{engine.ranks.command} search {folder.resumed_by}"
-    if folder.data is None:
-        command = f"xnas.resume_search({folder.resumed_with}), with the same ImageData"
-    return f"stopped after round {engine.rounds}; go on with: {command}"
-
-
-def _require_whole(prepared: Prepared) -> None:
-    """Every round of the horizon was played, or nothing was left to learn."""
-    engine, game = prepared.search, prepared.game
-    for kind, ledger in ledgers(engine.method, engine.mixtures).items():
-        horizon = game.rounds(kind)
-        settled = engine.settled_at * horizon // game.updates
-        if ledger.rounds not in (horizon, settled):
-            raise RoundError(
-                f"{ledger.rounds} rounds were played on the {kind} mixture; its horizon is {horizon}, "
-                f"and it settled at {settled}: the checkpoint is damaged, or of another search"
-            )
-
-
-def _conclude(folder: RunFolder, prepared: Prepared, records: list[SearchEpoch]) -> SearchResult:
-    """Discretise, and write the genotype last: its presence says that the run is finished."""
-    engine = prepared.search
-    space = space_of(engine)
-    strengths, alive, sums = engine.standing()
-    genotype = discretize(strengths, alive, space, sums)
-    edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
-    told: dict[str, object] = {"format": "xnas-discretization", "version": 1, "edges": edges}
-    if genotype.one_line is not None:
-        told |= {
-            "arch": genotype.one_line,
-            "arch_with_none": strongest_cell(strengths, alive, space).one_line,
-        }
-    folder.write_json("discretization.json", told)
-    books = ledgers(engine.method, engine.mixtures)
-    if books:
-        folder.write_json(
-            "ledger.json",
-            {"format": "xnas-ledger", "version": 1} | {k: asdict(v) for k, v in books.items()},
-        )
-    folder.write_text("genotype.json", genotype.to_json())
-    return SearchResult(
-        out=str(folder.path),
-        genotype=genotype.to_json(),
-        epochs=tuple(records),
-        rounds=engine.rounds,
-        settled_at=engine.settled_at,
-        ledgers=books,
-    )
+SEARCH = Kind(
+    command="search",
+    noun="search",
+    unit="round",
+    checkpoint=SEARCH_FORMAT,
+    settings=SearchConfig,
+    record=SearchEpoch.from_json,
+    require_unfinished=_require_unfinished,
+)

@@ -26,6 +26,7 @@ from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, DatasetError
+from xnas.runs.config_file import ConfigFile, images_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
@@ -140,8 +141,9 @@ def data_of(run: Path | None) -> str:
     """Where the images of a run are; without a run the embedded ones."""
     if run is None or not (run / "config.json").is_file():
         return EMBEDDED
-    found = RunFolder.open(run).data
-    if not isinstance(found, str):
+    RunFolder.open(run)
+    found = images_of(run)
+    if found is None:
         raise ConfigError(
             f"the run in {run} does not say where its images are; name those to train on: "
             f"xnas train {quote(str(run))} DATA"
@@ -160,35 +162,35 @@ def given_data(data: str | Path | Images) -> str | ImageData | StreamedImages:
     return given
 
 
-def images_again(
-    folder: RunFolder,
+def saved_images(
+    path: Path,
+    saved: ConfigFile,
     config: SearchConfig | TrainConfig,
-    fingerprint: str,
     data: Images | None,
     kind: str,
 ) -> Images:
-    """The images that a run began with, given again or loaded; others are refused."""
-    if data is None and folder.data is None:
+    """The images that a run began with, given again or loaded; raises if they are others."""
+    if data is None and saved.data is None:
         raise ConfigError(
-            f"the {kind} in {folder.path} was given its images in memory; go on with "
-            f"xnas.resume_{kind}({str(folder.path)!r}, data=...)"
+            f"the {kind} in {path} was given its images in memory; resume it with "
+            f"xnas.resume_{kind}({str(path)!r}, data=...)"
         )
-    images = data if data is not None else _loaded_again(folder, config)
-    if images.fingerprint() != fingerprint:
+    images = data if data is not None else _loaded_again(path, saved, config)
+    if images.fingerprint() != saved.fingerprint:
         raise ConfigError(
-            f"the images are not those that the {kind} in {folder.path} began with; restore them, or "
-            "start anew"
+            f"the images are not those that the {kind} in {path} began with; restore them, or start a "
+            "new run"
         )
     return images
 
 
-def _loaded_again(folder: RunFolder, config: SearchConfig | TrainConfig) -> Images:
+def _loaded_again(path: Path, saved: ConfigFile, config: SearchConfig | TrainConfig) -> Images:
     try:
-        return load_data(str(folder.data), config)
+        return load_data(str(saved.data), config)
     except (ConfigError, DatasetError) as error:
         raise type(error)(
-            f"{error}; {folder.path / 'config.json'} says that the run began with {folder.data}: bring "
-            "it back, or say there where it is now"
+            f"{error}; {path / 'config.json'} says that the run began with {saved.data}: restore it, or "
+            "write there where it is now"
         ) from error
 
 

@@ -1,7 +1,7 @@
 """Curves for TensorBoard, where it is installed.
 
-TensorBoard's own writers write in a thread, which tells a full disk by a traceback of its own, and late.
-These records are written at once, by whoever adds them.
+TensorBoard's own writers write in a thread, which reports a full disk late and by its own traceback.
+These records are written at once, by the thread that adds them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +19,7 @@ from xnas.records import SearchEpoch
 
 
 class Curves:
-    """Writes an epoch's numbers into FOLDER/tensorboard; does nothing without folder or TensorBoard."""
+    """Writes numbers into FOLDER/tensorboard; does nothing without folder or TensorBoard."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -33,9 +34,9 @@ class Curves:
         if self.writer is not None:
             self.writer.close()
 
-    def add(self, record: SearchEpoch) -> None:
-        """Losses, accuracies, entropies, experts and rewards, against rounds."""
-        if self.folder is None:
+    def add(self, step: int, numbers: Mapping[str, float]) -> None:
+        """Add one point to each curve, at so many rounds or steps."""
+        if self.folder is None or not numbers:
             return
         try:
             events = import_module("tensorboard.compat.proto.event_pb2")  # optional
@@ -45,29 +46,34 @@ class Curves:
         if self.writer is None:
             self.writer = records.RecordWriter(_new_file(self.folder / "tensorboard"))
             self.writer.write(events.Event(file_version="brain.Event:2").SerializeToString())
-        numbers = {
-            "loss/train": record.train_loss,
-            "loss/validation": record.valid_loss,
-            "accuracy/train": record.train_accuracy,
-            "accuracy/validation": record.valid_accuracy,
-            "weights": record.weights_alive,
-            "seconds per round": record.cost.seconds_per_round,
-        }
-        for kind in record.entropy:
-            numbers[f"entropy/{kind}"] = record.entropy[kind]
-            numbers[f"skip share/{kind}"] = record.skip_share[kind]
-            numbers[f"experts/{kind}"] = record.experts_alive[kind]
-            numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
-        if record.truth is not None:
-            numbers["true accuracy"] = record.truth.test_200
         summary = {"value": [{"tag": name, "simple_value": value} for name, value in numbers.items()]}
-        event = events.Event(wall_time=time.time(), step=record.rounds, summary=summary)
+        event = events.Event(wall_time=time.time(), step=step, summary=summary)
         self.writer.write(event.SerializeToString())
         self.writer.flush()
 
 
+def search_curves(record: SearchEpoch) -> dict[str, float]:
+    """Losses, accuracies, entropies, experts and rewards of an epoch, by the names of their curves."""
+    numbers = {
+        "loss/train": record.train_loss,
+        "loss/validation": record.valid_loss,
+        "accuracy/train": record.train_accuracy,
+        "accuracy/validation": record.valid_accuracy,
+        "weights": record.weights_alive,
+        "seconds per round": record.cost.seconds_per_round,
+    }
+    for kind in record.entropy:
+        numbers[f"entropy/{kind}"] = record.entropy[kind]
+        numbers[f"skip share/{kind}"] = record.skip_share[kind]
+        numbers[f"experts/{kind}"] = record.experts_alive[kind]
+        numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
+    if record.truth is not None:
+        numbers["true accuracy"] = record.truth.test_200
+    return numbers
+
+
 def _new_file(folder: Path) -> BinaryIO:
-    """A file of a name that TensorBoard looks for, after those of the run's beginnings."""
+    """A file of a name that TensorBoard looks for, sorted after those of earlier starts of the run."""
     folder.mkdir(exist_ok=True)
     name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
     return (folder / name).open("xb")

@@ -1,17 +1,14 @@
-"""What a training says before it runs: what was chosen, how large it is, how long it will take."""
+"""What a training reports before it starts: what was chosen, and how large it is."""
 
 from __future__ import annotations
 
 from xnas.data import Images
-from xnas.engine.train import Training
-from xnas.process.memory import memory_in_use
-from xnas.runs.briefing import duration
 from xnas.runs.prepare_training import PreparedTraining
 from xnas.runs.sources import holding
 from xnas.words import counted
 
 
-def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -> list[str]:
+def introduction(prepared: PreparedTraining, images: Images) -> list[str]:
     """What was chosen, and how large it is."""
     training, plan, recipe = prepared.training, prepared.plan, prepared.plan.recipe
     lines = [f"{images.name}: {images.note}"] if images.note else []
@@ -36,14 +33,4 @@ def introduction(prepared: PreparedTraining, images: Images, *, resumed: bool) -
             f"a batch is computed in {plan.options.accumulate} parts; batch statistics are those of "
             "the parts"
         )
-    if resumed:
-        lines.append(f"going on after step {training.steps}")
     return lines
-
-
-def estimate(training: Training, a_step: float) -> str:
-    """Time left if every step takes `a_step` seconds, and memory."""
-    left = training.settings.epochs * training.settings.steps_per_epoch - training.steps
-    memory = memory_in_use(training.batch[0].device) / 2**20
-    more = counted(left, "more step")
-    return f"estimate: {duration(a_step * left)} for {more}, {memory:,.0f} MiB of memory"
