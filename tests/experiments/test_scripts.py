@@ -34,7 +34,7 @@ class Cut(Budget):
 def said(command):
     """Arguments that the command line makes of a command."""
     _, bound, *_ = app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
-    return bound.args, bound.arguments
+    return bound.args, bound.kwargs
 
 
 def arguments(tmp_path, **others):
