@@ -5,8 +5,6 @@ import torch
 
 from xnas.errors import ConfigError
 from xnas.nn.heads import AuxiliaryTower, CifarStem, ImagenetStem
-from xnas.nn.operations import FINAL
-from xnas.nn.residual import ResidualReduction
 
 
 def count(module):
@@ -42,13 +40,3 @@ def test_the_imagenet_tower_has_no_last_batch_norm():
 def test_towers_classify_maps_of_any_size(size):
     for make in (AuxiliaryTower.for_cifar, AuxiliaryTower.for_imagenet):
         assert make(4, 5).eval()(torch.randn(2, 4, size, size)).shape == (2, 5)
-
-
-@pytest.mark.parametrize("size", [(8, 8), (7, 9)])
-def test_a_residual_reduction_adds_its_two_ways(size):
-    block = ResidualReduction(4, 6, FINAL).eval()
-    x = torch.randn(2, 4, *size)
-    out = block(x)
-    assert out.shape == (2, 6, *(-(-side // 2) for side in size))
-    assert torch.equal(out, block.shortcut(x) + block.convolutions(x))
-    assert count(block) == 9 * 4 * 6 + 9 * 6 * 6 + 4 * 6 + 2 * 2 * 6

@@ -33,16 +33,6 @@ def test_the_rate_minimises_the_bound():
         assert regret_bound(7, 1000, learning_rate=factor * best, reward_bound=2.0) > bound
 
 
-def test_the_bound_at_the_best_rate_has_its_closed_form(known):
-    assert optimal_regret_bound(8, 7_500_000) == pytest.approx(
-        known["bound_values"]["T=7.5e6,N=8: L*sqrt(2 T ln N)"]
-    )
-    rate = optimal_learning_rate(5, 300, 1.5)
-    general = regret_bound(5, 300, learning_rate=rate, reward_bound=1.5, log_wipeout_factor=0.4)
-    closed = optimal_regret_bound(5, 300, reward_bound=1.5, log_wipeout_factor=0.4)
-    assert general.item() == pytest.approx(closed, rel=1e-14)
-
-
 def test_a_single_expert_needs_no_rate():
     assert optimal_learning_rate(1, 10) == 0
 

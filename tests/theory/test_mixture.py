@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 
 from xnas import ConfigError, normalized_entropy
 from xnas.theory import (
-    clip_rewards,
-    linearized_regret,
     mixture_of,
     predict,
-    regret,
     require_simplex,
     strengths_of,
 )
@@ -58,35 +55,6 @@ def test_prediction_is_the_weighted_sum_of_advice():
     assert predict(torch.tensor([0.25, 0.75]), advice).tolist() == [0.25, 1.5]
 
 
-def test_entropy_is_one_for_uniform_and_zero_for_one_hot_mixtures():
-    assert normalized_entropy(torch.full((14, 7), 1 / 7)).item() == pytest.approx(1, abs=1e-7)
-    assert normalized_entropy(torch.eye(7)).item() == 0
-
-
-def test_entropy_is_the_mean_over_forecasters():
-    mixture = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
-    assert normalized_entropy(mixture).item() == pytest.approx((math.log(2) / math.log(4) + 1) / 2)
-    assert normalized_entropy(torch.stack([mixture, mixture])).shape == (2,)
-    assert normalized_entropy(mixture[0]).item() == pytest.approx(0.5)
-
-
-def test_entropy_of_a_single_expert_is_zero():
-    assert normalized_entropy(torch.ones(3, 1)).item() == 0
-
-
-def test_entropy_does_not_care_about_the_order_of_experts():
-    mixture = torch.randn(5, 6, dtype=torch.float64).softmax(-1)
-    torch.testing.assert_close(normalized_entropy(mixture), normalized_entropy(mixture.flip(-1)))
-
-
-def test_regret_counts_against_the_best_expert_of_the_whole_game():
-    own = torch.tensor([1.0, 2.0])
-    theirs = torch.tensor([[0.0, 3.0], [3.0, 1.0]])
-    assert regret(own, theirs).item() == 0  # 3 against min(3, 4)
-    uniform = torch.full((2, 2), 0.5)
-    assert linearized_regret(uniform, -theirs).item() == pytest.approx(3.5 - 3)
-
-
 @pytest.mark.parametrize(
     ("mixture", "words"),
     [
@@ -109,9 +77,3 @@ def test_rounded_mixtures_of_every_dtype_are_accepted(dtype):
     for experts in range(1, 65):
         require_simplex(torch.full((3, experts), 1 / experts, dtype=dtype))
         require_simplex(torch.randn(3, experts, dtype=torch.float64).softmax(-1).to(dtype))
-
-
-def test_clipping_is_element_wise_and_does_not_round():
-    rewards = torch.tensor([0.3, 2.0, -7.0], dtype=torch.float64)
-    assert clip_rewards(rewards, reward_bound=1.5).tolist() == [0.3, 1.5, -1.5]
-    assert clip_rewards(torch.tensor([1, 2, -3]), reward_bound=0.5).tolist() == [0.5, 0.5, -0.5]

@@ -1,0 +1,62 @@
+"""Epochs of a search survive a file, and lines that hold something else are refused."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from xnas.records import Deletion, EpochCost, Gap, SearchEpoch, Truth
+
+RECORD = SearchEpoch(
+    epoch=2,
+    rounds=40,
+    learning_rate=0.02,
+    skip_dropout=0.5,
+    train_loss=1.5,
+    train_accuracy=0.4,
+    valid_loss=1.6,
+    valid_accuracy=0.35,
+    entropy={"normal": 0.9},
+    skip_share={"normal": 0.25},
+    experts_alive={"normal": 13},
+    weights_alive=1234,
+    rewards={"normal": {"skip_connect": 0.01}},
+    rewards_by_stage={"normal": {"0": {"skip_connect": 0.01}}},
+    deleted=(Deletion(kind="normal", forecaster=1, expert=3, operation="sep_conv_3x3"),),
+    gap=Gap(mixture=0.5, experts=0.4, cell=None),
+    truth=Truth(
+        arch="|a~0|", test_200=93.1, test_12=80.5, rank=7, arch_with_none=None, test_200_with_none=None
+    ),
+    cost=EpochCost(seconds=3.0, seconds_per_round=0.1, memory_bytes=5),
+)
+
+
+def saved(**changes):
+    return json.loads(json.dumps(asdict(RECORD))) | changes
+
+
+def test_an_epoch_survives_a_file():
+    assert SearchEpoch.from_json(saved()) == RECORD
+
+
+def test_gap_and_truth_may_be_missing():
+    without = SearchEpoch.from_json(saved(gap=None, truth=None))
+    assert (without.gap, without.truth) == (None, None)
+    line = saved()
+    del line["truth"]
+    assert SearchEpoch.from_json(line).truth is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"train_loss": "low"}, TypeError),
+        ({"entropy": {"normal": None}}, TypeError),
+        ({"gap": {"mixture": 0.5}}, TypeError),
+        ({"deleted": [{"kind": "normal"}]}, TypeError),
+        ({"unknown": 1}, TypeError),
+    ],
+)
+def test_what_is_no_epoch_is_refused(changes, error):
+    with pytest.raises(error):
+        SearchEpoch.from_json(saved(**changes))
