@@ -6,6 +6,10 @@ CELLS.csv is the file that `xnas.benchmarks.SurrogateBenchmark` reads. Writes `r
 and prints it as tables. The earlier judge was fitted to 1,225 cells, with other features and regressors,
 before this one was written; its column shows what depends on the judge.
 
+Cells that `compare_cells.py` has trained have a table of their own, with the mean of their trainings.
+Those are shorter and of other networks than the ones that the judge stands for, so that only the order
+can be compared.
+
 The last table asks how the judge fares with cells that are better than those it was fitted to, as a
 search finds them: it is fitted again without a kind of good cells, and judges those.
 """
@@ -17,16 +21,19 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from statistics import mean
 from typing import Any
 
 import numpy as np
 from scipy.stats import kendalltau  # type: ignore[import-untyped]
 
-from jobs import ROOT, script
+from compare_cells import CELLS
+from jobs import ROOT, ResultsFile, script
 from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import read_cells
 from xnas.space import SPACES, Genotype, zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
+from xnas.space.zoo import find_genotype
 
 SPACE = SPACES["darts"]
 DRAWN = 2000
@@ -45,6 +52,8 @@ EARLIER = {
     "snas_mild": None,
 }
 """Published cells that are of the space, with the earlier judge's estimates."""
+SEARCHED = {"darts-default-0": 93.62, "darts-default-1": 93.34, "darts-default-2": 93.58}
+"""Cells that searches of ours found, likewise."""
 KINDS: dict[str, tuple[tuple[str, ...], float]] = {
     "any operation": (SPACE.operations, 93.10),
     "without pools": (SPACE.operations[2:], 93.7),
@@ -107,6 +116,29 @@ def random_cells(judge: SurrogateBenchmark) -> list[dict[str, Any]]:
     return found
 
 
+def trained(judge: SurrogateBenchmark) -> list[dict[str, Any]]:
+    """Cells that were trained here, with the mean test accuracy of their trainings in percent."""
+    tests: dict[str, list[float]] = {}
+    for line in ResultsFile(ROOT / "results" / "cells.jsonl").lines():
+        tests.setdefault(line["cell"], []).append(100 * line["test_accuracy"])
+    found = []
+    for cell in CELLS:
+        if measured := tests.get(cell.name):
+            now = judge.estimate(find_genotype(_path(cell.given)))
+            found.append(
+                {
+                    "cell": cell.name,
+                    "judged": round(now.accuracy, 2),
+                    "error": round(now.error, 2),
+                    "percentile": round(now.percentile, 1),
+                    "earlier": (EARLIER | SEARCHED).get(cell.name),
+                    "trained": round(mean(measured), 2),
+                    "trainings": len(measured),
+                }
+            )
+    return sorted(found, key=lambda row: row["judged"])
+
+
 def held_out(cells: Sequence[Genotype], accuracies: Sequence[float]) -> list[dict[str, Any]]:
     """Bias, error and rank correlation on kinds of good cells that the judge was fitted without."""
     found = []
@@ -154,12 +186,17 @@ def main() -> int:
         ],
         "published": published(judge),
         "random": random_cells(judge),
+        "trained": trained(judge),
         "held out": held_out(cells, accuracies),
     }
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf8")
     print("\n\n".join(table(rows) for rows in found.values()))
     return 0
+
+
+def _path(given: str) -> str | Path:
+    return ROOT / given if given.endswith(".json") else given
 
 
 def _count(genotype: Genotype, *prefixes: str) -> int:
