@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from searching import stripes, tiny
 from xnas import resume_search, search
 from xnas.bench.search import keep_experts
 from xnas.data import load_data
+from xnas.data.sometimes import Sometimes
 from xnas.engine import captured_round, end_epoch, play_round, search_state
 from xnas.engine.capture import copied
 from xnas.process.interrupt import Interrupted
@@ -124,6 +126,27 @@ def test_captured_epochs_are_the_eager_ones_with_a_deletion_between(settings):
     assert captured.method.ledger(captured.mixtures["normal"]).rounds == 10
     assert replayed.train_loss == pytest.approx(plain.train_loss, rel=1e-2)
     assert replayed.learning_rate == plain.learning_rate
+
+
+@pytest.mark.parametrize("guards", [{"expert_dropout": 0.5}, {"best_temperature": True}])
+def test_captured_epochs_are_the_eager_ones_with_experimental_guards(guards):
+    eager, captured = begun(), begun()
+    for found in (eager, captured):
+        found.settings = replace(found.settings, **guards)
+    play(eager, 2, capture=False)
+    play(captured, 2, capture=True)
+    alike(captured, eager)
+
+
+def test_the_chance_of_an_augmentation_reaches_a_captured_round():
+    found = begun()
+    chance = torch.zeros((), device="cuda")
+    found.train.augment = Sometimes(lambda images, _: torch.zeros_like(images), chance)
+    play_one = captured_round(found)
+    for value in (0.0, 1.0):
+        chance.fill_(value)
+        play_one()
+        assert (found.train_batch[0].std() < 1e-6).item() == bool(value)
 
 
 def test_darts_is_captured_with_adam_s_count_of_steps():
