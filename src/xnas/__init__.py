@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from xnas.public import *  # noqa: F403 - `__all__` is there
 
 __version__ = "0.1.0"
+_LAYERS = (
+    *("benchmarks", "data", "engine", "errors", "methods", "model", "nn", "optim"),
+    *("records", "report", "runs", "space", "theory", "toys"),
+)
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A public name, or a layer, as an attribute of the package: both come with `xnas.public`.
+        """A public name or a layer as an attribute of the package, imported when one is first used.
 
-        They are imported when one is first asked for. torch takes seconds, and the command heeds signals
-        before that.
+        torch takes seconds to import, and the command handles signals before that.
         """
+        if name in _LAYERS:
+            return import_module(f"xnas.{name}")
         public = import_module("xnas.public")
         for names in (globals(), vars(public)):
             if name in names:
@@ -29,8 +34,9 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *import_module("xnas.public").__all__})
+        dunders = {name for name in globals() if name.startswith("__")}
+        return sorted({*dunders, *_LAYERS, *import_module("xnas.public").__all__})
 
 
-if "timm" in sys.modules:  # whoever uses timm finds our networks there; nobody else waits for it
+if "timm" in sys.modules:  # programs that use timm find our networks there; others do not import it
     import_module("xnas.timm")

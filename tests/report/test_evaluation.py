@@ -1,45 +1,13 @@
-"""Tables and figures of an evaluation show what the record says."""
+"""Tables and pages of an evaluation show what the record says."""
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from evaluations_made import evaluation
 
 from xnas.errors import ConfigError
-from xnas.records import CalibrationBin, Evaluation
-from xnas.report.evaluation import (
-    class_table,
-    draw_confusion,
-    draw_reliability,
-    evaluation_page,
-    summary,
-)
-from xnas.report.figures import save_figure
-
-
-def evaluation(classes=3, right=8, wrong=2):
-    """Every class has `right` right answers and `wrong` for the next class."""
-    names = tuple(f"class {k}" for k in range(classes))
-    confusion = np.eye(classes, dtype=int) * right + np.roll(np.eye(classes, dtype=int), 1, 1) * wrong
-    each = right + wrong
-    share = right / each
-    empty = [CalibrationBin(lower=k / 15, upper=(k + 1) / 15, images=0, confidence=0.0, accuracy=0.0)
-             for k in range(14)]  # fmt: skip
-    last = CalibrationBin(
-        lower=14 / 15, upper=1.0, images=classes * each, confidence=0.95, accuracy=share
-    )
-    return Evaluation(
-        images=classes * each,
-        classes=names,
-        top1=share,
-        top5=0.9 if classes > 5 else None,
-        loss=0.5,
-        counts=(each,) * classes,
-        accuracies=(share,) * classes,
-        confusion=tuple(tuple(row) for row in confusion.tolist()),
-        calibration_error=abs(0.95 - share),
-        calibration=(*empty, last),
-    )
+from xnas.report.evaluation import class_table, evaluation_page, summary
+from xnas.report.evaluation_figures import draw_confusion
 
 
 def test_the_summary_has_every_number():
@@ -81,26 +49,6 @@ def test_the_page_defines_the_calibration_error_and_lists_every_class():
     assert "![confusion](figures/confusion.png)" in page
 
 
-@pytest.mark.parametrize("classes", [2, 10, 100])
-def test_the_confusion_figure_shows_shares_and_names_every_class(classes):
-    record = evaluation(classes=classes)
-    figure = draw_confusion(record)
-    axes = figure.axes[0]
-    (image,) = axes.images
-    np.testing.assert_allclose(np.diag(image.get_array()), 0.8)
-    np.testing.assert_allclose(image.get_array().sum(1), 1)
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(record.classes)
-    numbers = [text.get_text() for text in axes.texts]
-    assert numbers.count("8") == (classes if classes <= 20 else 0)
-    # Names next to each other do not touch: a row is higher than its letters.
-    figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
-    places = sorted((box.y0 + box.y1) / 2 for box in boxes)
-    letters = axes.get_yticklabels()[0].get_fontsize() * figure.dpi / 72
-    assert min(np.diff(places)) >= 0.95 * letters
-    assert max(figure.get_size_inches()) <= 15
-
-
 def test_of_over_a_hundred_classes_the_page_lists_the_worst_and_no_confusions_are_drawn():
     shares = [0.9] * 101
     shares[7], shares[3] = 0.1, None
@@ -112,19 +60,3 @@ def test_of_over_a_hundred_classes_the_page_lists_the_worst_and_no_confusions_ar
     assert rows[0].startswith("| class 7 | 10 | 10.00 % |")
     with pytest.raises(ConfigError, match="confusions of 101 classes cannot be drawn; at most 100 can"):
         draw_confusion(record)
-
-
-def test_names_are_no_formulas_and_long_ones_are_cut(tmp_path):
-    record = replace(evaluation(), classes=("$x_$", "a" * 60, "c"))
-    figure = draw_confusion(record)
-    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["$x_$", "a" * 21 + "…", "c"]
-    save_figure(figure, tmp_path, "confusion")
-
-
-def test_the_reliability_diagram_shows_filled_bins_alone():
-    figure = draw_reliability(evaluation())
-    above, below = figure.axes
-    (points,) = [line for line in above.lines if line.get_label() == "at mean confidence"]
-    assert points.get_xydata().tolist() == [[0.95, 0.8]]
-    assert [bar.get_height() for bar in below.patches] == [1.0]
-    assert "15.00 %" in above.get_title(loc="left")

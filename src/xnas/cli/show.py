@@ -13,7 +13,6 @@ from xnas.cli.printing import say
 from xnas.errors import ConfigError
 from xnas.paper.cell_depths import mean_random_depth
 from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
-from xnas.report.cell_figure import draw_genotype, save_svg
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
 from xnas.runs.cells import genotype_of
@@ -73,6 +72,11 @@ def show(
     if published:
         say(f"\n{source_lines(zoo_cell(published))}")
     if svg is not None:
+        from xnas.report.cell_figure import (  # noqa: PLC0415 - it imports matplotlib
+            draw_genotype,
+            save_svg,
+        )
+
         save_svg(draw_genotype(genotype), svg)
         say(f"drawn in {printable(svg)}")
 

@@ -11,6 +11,7 @@ from xnas.errors import ConfigError, DamagedFileError, VersionError
 from xnas.files import read_plain
 from xnas.process.folder import filled_folder, write_json
 from xnas.records import Evaluation
+from xnas.report.evaluation import MOST_DRAWN, evaluation_page
 from xnas.words import short
 
 FORMAT, VERSION = "xnas-evaluation", 1
@@ -24,11 +25,9 @@ def write_evaluation(
 
     The confusions of more than 100 classes are not drawn.
     """
-    from xnas.report.evaluation import (  # noqa: PLC0415 - they import matplotlib
-        MOST_DRAWN,
+    from xnas.report.evaluation_figures import (  # noqa: PLC0415 - they import matplotlib
         draw_confusion,
         draw_reliability,
-        evaluation_page,
     )
     from xnas.report.figures import save_figure  # noqa: PLC0415
 

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from matplotlib.figure import Figure
 
-from xnas import report, toys
+from xnas import toys
 from xnas.bench.theory import essential_bytes, state_bytes
 from xnas.errors import ConfigError
 from xnas.paper import size_tables, tables
@@ -27,8 +27,11 @@ from xnas.process.output import explain_lost_output
 from xnas.records import Claim, Table
 from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
 from xnas.runs.run_folder import NAMES
-from xnas.space import list_cells
+from xnas.space import SPACES, list_cells
 from xnas.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
 
@@ -72,38 +75,52 @@ class Outcome:
 
 
 def _forecaster(_: ReproduceConfig) -> Outcome:
-    return Outcome(figures={"forecaster": report.draw_forecaster(wiped=("avg_pool_3x3",))})
+    from xnas.report.paper.forecaster import draw_forecaster  # noqa: PLC0415 - it imports matplotlib
+
+    return Outcome(
+        figures={"forecaster": draw_forecaster(SPACES["darts"].operations, wiped=("avg_pool_3x3",))}
+    )
 
 
 def _toy_3d(_: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.toys import draw_toy_3d  # noqa: PLC0415 - it imports matplotlib
+
     studies = {rate: toys.toy_3d(rate) for rate in LATE_BLOOMER_RATES}
     figures = {
-        "toy-3d": report.draw_toy_3d(studies[0.5]),
-        "toy-3d-rate-0.1": report.draw_toy_3d(studies[0.1]),
+        "toy-3d": draw_toy_3d(studies[0.5]),
+        "toy-3d-rate-0.1": draw_toy_3d(studies[0.1]),
     }
     return Outcome(list(studies.values()), figures, toy_3d_claims(studies))
 
 
 def _toy_2d(_: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.toys import draw_toy_2d  # noqa: PLC0415 - it imports matplotlib
+
     studies = toys.toy_2d()
-    figures = {f"toy-2d-{study.problem}": report.draw_toy_2d(study) for study in studies}
+    figures = {f"toy-2d-{study.problem}": draw_toy_2d(study) for study in studies}
     return Outcome(studies, figures, toy_2d_claims(studies))
 
 
 def _attenuation(_: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.toys import draw_attenuation  # noqa: PLC0415 - it imports matplotlib
+
     record = toys.attenuation()
     claims = attenuation_claims(record, toys.toy_2d())
-    return Outcome(record, {"attenuation": report.draw_attenuation(record)}, claims)
+    return Outcome(record, {"attenuation": draw_attenuation(record)}, claims)
 
 
 def _stochastic(config: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.toys import draw_stochastic  # noqa: PLC0415 - it imports matplotlib
+
     study = toys.stochastic_study(runs=config.runs, rounds=config.rounds, seed=config.seed)
-    return Outcome(study, {"stochastic": report.draw_stochastic(study)}, stochastic_claims(study))
+    return Outcome(study, {"stochastic": draw_stochastic(study)}, stochastic_claims(study))
 
 
 def _adam(_: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.toys import draw_adversary  # noqa: PLC0415 - it imports matplotlib
+
     study = toys.adversary_study()
-    return Outcome(study, {"adam": report.draw_adversary(study)}, adversary_claims(study))
+    return Outcome(study, {"adam": draw_adversary(study)}, adversary_claims(study))
 
 
 def _memory(_: ReproduceConfig) -> Outcome:
@@ -161,9 +178,11 @@ ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
 
 
 def reproduce(
-    items: tuple[str, ...], config: ReproduceConfig, tell: Callable[[str], None] = print
+    items: tuple[str, ...], config: ReproduceConfig, report: Callable[[str], None] = print
 ) -> list[Claim]:
-    """Make the given items, or all; `tell` is called with a line for each. Returns the claims."""
+    """Make the given items, or all; `report` is called with one line for each. Returns the claims."""
+    from xnas.report.figures import save_figure  # noqa: PLC0415 - it imports matplotlib
+
     chosen = tuple(dict.fromkeys(items)) or tuple(ITEMS)
     for item in chosen:
         if item not in ITEMS:
@@ -182,25 +201,25 @@ def reproduce(
             if outcome.numbers is not None:
                 write_json(folder / f"{item}.json", outcome.numbers)
             for name, figure in outcome.figures.items():
-                report.save_figure(figure, folder, name)
+                save_figure(figure, folder, name)
             for name, table in outcome.tables.items():
                 (folder / f"{name}.md").write_text(table_page(table), encoding="utf8")
                 (folder / f"{name}.csv").write_text(table_csv(table), encoding="utf8", newline="")
             figures += outcome.figures
             tables += outcome.tables
             claims += outcome.claims
-            tell(_line(item, outcome, time.perf_counter() - started))
+            report(_line(item, outcome, time.perf_counter() - started))
         page = claims_page(claims, figures, _how(chosen, config), tables=tables)
         (folder / "claims.md").write_text(page, encoding="utf8")
     return claims
 
 
 def _line(item: str, outcome: Outcome, seconds: float) -> str:
-    told = count_verdicts(outcome.claims)
+    verdicts = count_verdicts(outcome.claims)
     made = counted(len(outcome.figures), "figure")
     if outcome.tables:
         made = counted(len(outcome.tables), "table")
-    return f"{item:12} {made} in {seconds:4.1f} s" + (f"; claims: {told}" if told else "")
+    return f"{item:12} {made} in {seconds:4.1f} s" + (f"; claims: {verdicts}" if verdicts else "")
 
 
 def _how(items: tuple[str, ...], config: ReproduceConfig) -> str:

@@ -5,10 +5,9 @@ Neither is skipped. The run stops, and one line says where it stopped, what is s
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-import torch
 
 from xnas.errors import DatasetError, RoundError
 from xnas.words import short
@@ -24,15 +23,21 @@ ANOTHER_DEVICE = "look at it with nvidia-smi, restart it, or choose another with
 def failure(error: BaseException) -> str | None:
     """What failed, memory or device, and what to try, in one line; None for any other error."""
     message, reason = str(error), short(error, LONGEST_REASON)
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+    if isinstance(error, MemoryError) or _is_torchs(error, "OutOfMemoryError"):
         return f"memory ran out ({reason}); {SMALLER}"
     if not isinstance(error, RuntimeError):
         return None
     if any(sign in message for sign in NO_MEMORY):
         return f"memory ran out ({reason}); {SMALLER}"
-    if isinstance(error, torch.AcceleratorError) or any(sign in message for sign in NO_DEVICE):
+    if _is_torchs(error, "AcceleratorError") or any(sign in message for sign in NO_DEVICE):
         return f"the device failed ({reason}); {ANOTHER_DEVICE}"
     return None
+
+
+def _is_torchs(error: BaseException, kind: str) -> bool:
+    """Whether an error is torch's of that name; torch, which takes seconds, is not imported to know."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(error, getattr(torch, kind))
 
 
 @contextmanager

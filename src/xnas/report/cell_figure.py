@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
-from xnas.errors import ConfigError
+from xnas.errors import StorageError
 from xnas.report.cells import INPUTS, CellLike, GenotypeLike, numbered_nodes
 from xnas.report.figures import INK, house_style, method_style
 
@@ -73,7 +73,7 @@ def save_svg(figure: Figure, path: FilePath) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(drawn.getvalue())
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; choose another file") from error
+        raise StorageError(f"cannot write {path}: {error.strerror}; choose another file") from error
 
 
 def operation_colour(operation: str) -> str:

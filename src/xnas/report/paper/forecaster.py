@@ -1,8 +1,8 @@
 """One cell and one of its forecasters: our own version of the paper's Figure 1.
 
 On the left a cell is a graph whose every edge is a forecaster. On the right one edge is opened: the
-experts' advice is mixed on the way forward (grey), and the loss gradient on the way back (orange)
-becomes rewards, weights and wipeouts. Lengths are inches; the whole figure is one set of axes.
+forward pass (grey) mixes the experts' advice, and the backward pass (orange) turns the loss gradient
+into rewards, weights and wipeouts. Lengths are inches; the whole figure is one set of axes.
 """
 
 from __future__ import annotations
@@ -20,23 +20,13 @@ from xnas.report.figures import INK, house_style, method_style
 
 XY = tuple[float, float]
 
-EXPERTS = (
-    "max_pool_3x3",
-    "avg_pool_3x3",
-    "skip_connect",
-    "sep_conv_3x3",
-    "sep_conv_5x5",
-    "dil_conv_3x3",
-    "dil_conv_5x5",
-)
-"""The operations of DARTS, without the one that is nothing."""
 UPDATE_STEPS = (
     ("reward", r"$R_i = -\nabla_{\!p}\,\ell \cdot f_i$", 8.0, 1.4),
     ("clip", r"to $\pm\mathcal{L}$", 6.79, 0.62),
     ("EG step", r"$v_i \leftarrow v_i\, e^{\,\eta R_i}$", 5.62, 1.32),
     ("wipeout", r"if $v_i < \theta$", 4.27, 0.98),
 )
-"""Lines 8 to 12 of Algorithm 1: name, formula, middle and width of each step on the way back."""
+"""Lines 8 to 12 of Algorithm 1: name, formula, middle and width of each step of the backward pass."""
 
 SIZE: XY = (9.0, 4.7)
 FORWARD, BACKWARD = "#8d949e", "#e8871e"
@@ -61,7 +51,7 @@ STEPS_Y = 0.6
 
 
 @house_style()
-def draw_forecaster(experts: Sequence[str] = EXPERTS, wiped: Collection[str] = ()) -> Figure:
+def draw_forecaster(experts: Sequence[str], wiped: Collection[str] = ()) -> Figure:
     """Draw a cell, and the experts of one edge with Algorithm 1 around them (Fig. 1).
 
     Wiped experts are faded and crossed out, and take part in neither pass.
@@ -145,7 +135,7 @@ def _draw_forward(axes: Axes, experts: Sequence[str], wiped: Collection[str]) ->
 
 
 def _draw_backward(axes: Axes) -> None:
-    """Draw the gradient's way from the mixture through Algorithm 1 to weights and experts."""
+    """Draw the backward pass: from the mixture through Algorithm 1 to weights and experts."""
     for row, (colour, word) in enumerate(((FORWARD, "forward"), (BACKWARD, "backward"))):
         y = 4.3 - 0.21 * row
         ends = (7.75, y), (8.05, y)
