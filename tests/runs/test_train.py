@@ -11,7 +11,7 @@ import torch
 from datasets_made import make_image
 from safetensors.torch import load_file
 from searching import stripes
-from training import Listening, checkpoint, metrics, pictures, read, same, same_runs, tiny
+from training import Listening, checkpoint, curve, metrics, pictures, read, same, same_runs, tiny
 
 import xnas
 from xnas import ConfigError, DatasetError, GenotypeError, RoundError
@@ -57,6 +57,7 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
         "model.safetensors",
         "checkpoints",
         "best",
+        "tensorboard",
     }
     lines = metrics(out)
     assert [line["epoch"] for line in lines] == [1, 2, 3]
@@ -66,6 +67,13 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
     assert [line["drop_path_rate"] for line in lines] == pytest.approx([0, 0.1, 0.2])
     assert result.epochs[-1].cost.seconds_per_round > 0
     assert read(out / "test.json")["top1"] == result.test.top1
+
+
+def test_curves_are_written_where_tensorboard_is_installed(finished):
+    out, result, _ = finished
+    for name, attribute in (("loss/train", "train_loss"), ("accuracy/validation", "valid_accuracy")):
+        wanted = [(e.steps, getattr(e, attribute)) for e in result.epochs]
+        assert curve(out, name) == [(step, pytest.approx(value)) for step, value in wanted]
 
 
 def test_settings_are_written_with_nothing_left_open(finished):

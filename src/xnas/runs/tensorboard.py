@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from xnas.records import SearchEpoch
+from xnas.records import SearchEpoch, TrainEpoch
 
 
 class Curves:
@@ -36,7 +36,7 @@ class Curves:
 
     def add(self, step: int, numbers: Mapping[str, float]) -> None:
         """Add one point to each curve, at so many rounds or steps."""
-        if self.folder is None or not numbers:
+        if self.folder is None:
             return
         try:
             events = import_module("tensorboard.compat.proto.event_pb2")  # optional
@@ -69,6 +69,23 @@ def search_curves(record: SearchEpoch) -> dict[str, float]:
         numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
     if record.truth is not None:
         numbers["true accuracy"] = record.truth.test_200
+    return numbers
+
+
+def train_curves(record: TrainEpoch) -> dict[str, float]:
+    """Losses, accuracies and rates of an epoch, by the names of their curves."""
+    numbers = {
+        "loss/train": record.train_loss,
+        "accuracy/train": record.train_accuracy,
+        "learning rate": record.learning_rate,
+        "drop path rate": record.drop_path_rate,
+        "seconds per step": record.cost.seconds_per_round,
+    }
+    if record.valid_loss is not None and record.valid_accuracy is not None:
+        numbers |= {
+            "loss/validation": record.valid_loss,
+            "accuracy/validation": record.valid_accuracy,
+        }
     return numbers
 
 

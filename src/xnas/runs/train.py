@@ -32,6 +32,7 @@ from xnas.runs.prepare_training import PreparedTraining, prepare_training, requi
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sources import data_of, given_data, require_config, whereabouts
+from xnas.runs.tensorboard import train_curves
 from xnas.runs.train_briefing import introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.space import Genotype
@@ -195,9 +196,9 @@ class TrainJob:
         self.best = better(training, self.records) or self.best
         return record
 
-    def curves(self, record: TrainEpoch) -> dict[str, float]:  # noqa: ARG002 - a protocol's signature
-        """None."""
-        return {}
+    def curves(self, record: TrainEpoch) -> dict[str, float]:
+        """Losses, accuracies and rates."""
+        return train_curves(record)
 
     def warnings(self, record: TrainEpoch) -> list[str]:  # noqa: ARG002 - a protocol's signature
         """None."""
