@@ -15,7 +15,8 @@ from jobs import ROOT, STARTED, Budget, Job, Record, Spent, forget, lent
 from watch import Watch, ran_on
 from xnas.process.interrupt import Interrupted
 from xnas.runs.command_line import flags
-from xnas.runs.train import TrainResult, resume_training, train
+from xnas.runs.results import TrainResult
+from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig
 
 IMPORTED = time.perf_counter() - STARTED

@@ -204,7 +204,7 @@ class TestSearches:
         result = search(config, stripes(count=64))
         # 32 validation images, one cell in each of three stages.
         assert result.ledgers["normal"].rounds == 32 * 3
-        assert Genotype.from_json(result.genotype).space == "nasbench201"
+        assert result.genotype.space == "nasbench201"
 
     def test_cells_are_counted_by_stage(self):
         with pytest.raises(ConfigError, match="cells must be at least 1, got 0"):

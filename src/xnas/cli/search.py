@@ -13,12 +13,11 @@ from xnas.cli.show import show_genotype
 from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
-from xnas.records import SearchResult
 from xnas.runs import search as job
 from xnas.runs.config_file import images_of
+from xnas.runs.results import SearchResult
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED
-from xnas.space import Genotype
 
 RESUME = resume_flag(SearchConfig, "search")
 
@@ -59,7 +58,7 @@ def search(
 
 def farewell(result: SearchResult, data: str | None) -> str:
     """The cell, what wiping out saved, where everything is, and what to type next."""
-    lines = ["", show_genotype(Genotype.from_json(result.genotype)), ""]
+    lines = ["", show_genotype(result.genotype), ""]
     saved = _saving(result)
     lines += [saved] if saved else []
     lines += [

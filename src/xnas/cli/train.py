@@ -13,7 +13,7 @@ from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs import train as job
-from xnas.runs.train import TrainResult
+from xnas.runs.results import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
 
 RESUME = resume_flag(TrainOptions, "training")

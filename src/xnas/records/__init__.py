@@ -24,7 +24,6 @@ from xnas.records.searching import (
     EdgeChoice,
     Gap,
     SearchEpoch,
-    SearchResult,
     Truth,
 )
 from xnas.records.theory import (
@@ -74,7 +73,6 @@ __all__ = [
     "RegretCurve",
     "RoundCost",
     "SearchEpoch",
-    "SearchResult",
     "Selection",
     "SelectionStudy",
     "StepCost",

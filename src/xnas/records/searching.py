@@ -7,7 +7,6 @@ from typing import Any
 
 from xnas.records.costs import EpochCost
 from xnas.records.numbers import require_numbers
-from xnas.records.theory import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +115,3 @@ class SearchEpoch:
         record = cls(**{**saved, **nested})
         require_numbers(record)
         return record
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """How a search ended."""
-
-    out: str
-    """The run folder."""
-    genotype: str
-    """As JSON."""
-    epochs: tuple[SearchEpoch, ...]
-    rounds: int
-    settled_at: int
-    """The round after whose epoch every forecaster had one expert left; 0 for never."""
-    ledgers: dict[str, Ledger]
-    """By kind of cell; empty for methods that keep none."""

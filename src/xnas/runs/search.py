@@ -29,19 +29,20 @@ from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.search_state import SEARCH_FORMAT
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.methods import ledgers
-from xnas.records import EpochCost, Gap, SearchEpoch, SearchResult
+from xnas.records import EpochCost, Gap, SearchEpoch
 from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, forecast, introduction
 from xnas.runs.displays import SearchDisplay, Silence
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare import Prepared, prepare
+from xnas.runs.results import SearchResult
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED, given_data, require_config
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
-from xnas.space import Genotype, discretize, explain
-from xnas.space.discretize import strongest_cell
+from xnas.space import Genotype, explain
+from xnas.space.discretize import chosen_cells, strongest_cell
 
 OUTLOOK_ROUNDS = 20
 """Rounds after which wipeouts are forecast."""
@@ -207,9 +208,10 @@ class SearchJob:
         search, space = self.search, space_of(self.search)
         self._require_whole()
         strengths, alive, sums = search.standing()
-        genotype = discretize(strengths, alive, space, sums)
-        edges = [asdict(choice) for choice in explain(strengths, alive, space, sums)]
-        why: dict[str, object] = {"format": "xnas-discretization", "version": 1, "edges": edges}
+        choices = explain(strengths, alive, space, sums)
+        genotype = chosen_cells(choices, space)
+        why: dict[str, object] = {"format": "xnas-discretization", "version": 1}
+        why["edges"] = [asdict(choice) for choice in choices]
         if genotype.one_line is not None:
             with_none = strongest_cell(strengths, alive, space).one_line
             why |= {"arch": genotype.one_line, "arch_with_none": with_none}
@@ -221,7 +223,7 @@ class SearchJob:
         folder.write_text("genotype.json", genotype.to_json())
         return SearchResult(
             out=str(folder.path),
-            genotype=genotype.to_json(),
+            genotype=genotype,
             epochs=tuple(records),
             rounds=search.rounds,
             settled_at=search.settled_at,

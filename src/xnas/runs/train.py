@@ -7,7 +7,7 @@ a CUDA graph and replayed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from xnas.runs.config_file import as_json
 from xnas.runs.displays import Silence, TrainDisplay
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
+from xnas.runs.results import TrainResult
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sources import data_of, given_data, require_config, whereabouts
@@ -39,19 +40,6 @@ from xnas.space import Genotype
 from xnas.space.zoo import run_of
 
 LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainResult:
-    """How a training ended."""
-
-    out: str
-    """The run folder."""
-    epochs: tuple[TrainEpoch, ...]
-    test: Evaluation | None
-    """Of the last weights, on test images that nothing else has seen; None if there are none."""
-    parameters: int
-    macs: int
 
 
 def train(

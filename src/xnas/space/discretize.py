@@ -14,7 +14,7 @@ operations the earlier one wins; between edges the one whose operation leads by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -59,7 +59,12 @@ def discretize(
     (Edge(operation='sep_conv_3x3', source=0), Edge(operation='sep_conv_3x3', source=1))
     """
     space = SPACES[space] if isinstance(space, str) else space
-    kept = [c for c in explain(strengths, alive, space, cumulative_rewards) if c.kept]
+    return chosen_cells(explain(strengths, alive, space, cumulative_rewards), space)
+
+
+def chosen_cells(choices: Iterable[EdgeChoice], space: SearchSpace) -> Genotype:
+    """Return the cells of the edges that `explain` keeps."""
+    kept = [choice for choice in choices if choice.kept]
     cells = [
         CellGenotype(
             nodes=tuple(

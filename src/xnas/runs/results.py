@@ -1,0 +1,52 @@
+"""What a search and a training return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xnas.records import Evaluation, Ledger, SearchEpoch, TrainEpoch
+from xnas.space import Genotype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchResult:
+    """The cell that a search found, and how it got there."""
+
+    out: str
+    """The run folder."""
+    genotype: Genotype
+    epochs: tuple[SearchEpoch, ...]
+    rounds: int
+    settled_at: int
+    """The round after whose epoch every forecaster had one expert left; 0 for never."""
+    ledgers: dict[str, Ledger]
+    """By kind of cell; empty for methods that keep none."""
+
+    def __repr__(self) -> str:
+        """The main numbers in one line."""
+        accuracy = f", valid_accuracy={self.epochs[-1].valid_accuracy:.4g}" if self.epochs else ""
+        return (
+            f"SearchResult(out={self.out!r}, space={self.genotype.space!r}, epochs={len(self.epochs)}, "
+            f"rounds={self.rounds}{accuracy})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TrainResult:
+    """How a training ended."""
+
+    out: str
+    """The run folder."""
+    epochs: tuple[TrainEpoch, ...]
+    test: Evaluation | None
+    """Of the last weights, on test images that nothing else has seen; None if there are none."""
+    parameters: int
+    macs: int
+
+    def __repr__(self) -> str:
+        """The main numbers in one line."""
+        test = "None" if self.test is None else f"{self.test.top1:.4g}"
+        return (
+            f"TrainResult(out={self.out!r}, epochs={len(self.epochs)}, test_accuracy={test}, "
+            f"parameters={self.parameters}, macs={self.macs})"
+        )
