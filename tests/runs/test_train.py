@@ -327,7 +327,10 @@ def _without(key):
         (lambda p: (p / "config.json").write_text("[]"), "is damaged: it does not hold an object"),
         (lambda p: (p / "config.json").unlink(), "is no run folder: config.json is not there"),
         (lambda p: _edit(p, lambda c: c.update(kind="search")), "resume it with: xnas search --resume "),
-        (lambda p: _edit(p, lambda c: c["config"].update(speed=3)), "are of another version of xnas"),
+        (
+            lambda p: _edit(p, lambda c: c["config"].update(speed=3)),
+            "has the setting 'speed', which this version",
+        ),
         (
             lambda p: _edit(p, lambda c: c["config"].update(epochs="five")),
             "a setting in config.json cannot be used: epochs must be a whole number .* got 'five'; rest",
@@ -554,7 +557,7 @@ def test_what_cannot_be_trained_is_told_before_anything_is_written(tmp_path, set
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (_small, r"is 4 x 4 pixels; images need at least 8 a side.*--image-size"),
+        (_small, r"is 4 x 4 pixels; images need at least 8 per side.* image-size"),
         (_other_classes, r"owls"),
     ],
 )

@@ -99,15 +99,14 @@ class Sources:
             name="test",
             size=self.size,
         )
-        pixels = pixels.to(self.device) if isinstance(pixels, Tensor) else pixels
+        pixels = pixels if isinstance(pixels, ImageFiles) else pixels.to(self.device)
         return self._source(pixels, labels, torch.arange(len(labels)), settings).whole()
 
     def _source(
         self, pixels: Tensor | ImageFiles, labels: Tensor, indices: Tensor, settings: BatchSettings
     ) -> BatchSource | StreamSource:
-        if isinstance(pixels, Tensor):
+        if not isinstance(pixels, ImageFiles):
             return BatchSource(pixels, labels, indices, settings)
-        assert isinstance(self.images, StreamedImages)  # noqa: S101 - files belong to streamed images
         return StreamSource(
             pixels,
             labels,
@@ -115,7 +114,7 @@ class Sources:
             settings,
             device=self.device,
             workers=self.workers,
-            skip_bad_images=self.images.skip_bad_images,
+            skip_bad_images=isinstance(self.images, StreamedImages) and self.images.skip_bad_images,
         )
 
 
