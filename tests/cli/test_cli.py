@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from xnas import ConfigError, __version__
-from xnas.cli import main
+from xnas.cli import COMMANDS, app, main
 
 
 def run(capsys, *arguments):
@@ -63,14 +63,24 @@ def test_bench_theory_prints_a_table(capsys):
         ),
         (("search", "--wipeout=maybe"), "--wipeout must be true or false, got 'maybe'"),
         (("reproduce", "--runs", "0"), "runs must be at least 2, got 0"),
-        (("reproduce", "--runz", "3"), "--runz. Did you mean --runs? Or see xnas reproduce --help\n"),
-        (("repro",), 'Unknown command "repro"'),
-        (("repro",), "reproduce, ...; see xnas --help\n"),
+        (
+            ("reproduce", "--runz", "3"),
+            "xnas reproduce has no option --runz; did you mean --runs? see xnas reproduce --help\n",
+        ),
+        (("search", "--pretrained"), "xnas search has no option --pretrained; see xnas search --help\n"),
+        (
+            ("search", "--backend", "fast"),
+            "--backend must be auto, reference, fused, got 'fast'; see xnas search --help\n",
+        ),
+        (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: search, train"),
         (("evaluate",), "parameter RUN requires an argument; see xnas evaluate --help\n"),
         (("search", "--epochs"), "--epochs requires an argument; see xnas search --help\n"),
         (("bench", "theory", "--mixtures"), "requires an argument; see xnas bench theory --help\n"),
         (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
-        (("bench", "cooking"), "cooking"),
+        (
+            ("bench", "cooking"),
+            "xnas bench has no command 'cooking'; there are: theory, search, data, train; see",
+        ),
         (
             ("search", "digits", "extra"),
             "takes the argument 'extra'; leave it out, or see xnas search --h",
@@ -109,6 +119,29 @@ def test_help_is_complete_and_names_every_item(capsys):
 
 def test_version_is_told(capsys):
     assert run(capsys, "--version")[1].strip() == __version__
+
+
+@pytest.mark.parametrize("word", ["--help", "--version", "serch"])
+def test_the_first_steps_import_nothing_slow(word):
+    """A user who asks what there is should not wait for torch."""
+    slow = ("torch", "matplotlib", "sklearn", "numpy", "PIL")
+    code = (
+        "import sys\nfrom xnas.cli import main\n"
+        f"try:\n    main([{word!r}])\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {slow} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_has_a_summary_and_an_example_that_parses(capsys):
+    out = run(capsys, "--help")[1]
+    for name, (summary, _, example) in COMMANDS.items():
+        assert name in out
+        assert summary.split()[0] in out
+        command, bound, _ = app.parse_args(example.split()[1:], exit_on_error=False)
+        assert command.__name__ == example.split()[1 if name != "bench" else 2]
+        assert bound is not None
 
 
 def test_no_command_shows_the_commands(capsys):

@@ -114,7 +114,7 @@ def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
         (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
         (("--resume", "nowhere"), "there is no folder nowhere"),
         (("--resume", "nowhere", "--backend", "fused"), "there is no folder nowhere"),
-        (("digits", "--resume", "nowhere"), "--resume goes on with the images of the run; leave digits"),
+        (("digits", "--resume", "nowhere"), "--resume uses the images of the run; leave digits"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, monkeypatch, arguments, words):

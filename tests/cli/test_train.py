@@ -89,7 +89,7 @@ def test_the_best_weights_and_the_time_left_are_told(capsys, tmp_path):
     assert status == 0
     answers = [line["valid_accuracy"] for line in metrics(out)]
     best = f"{out / 'best'}, of epoch {1 + answers.index(max(answers))} with {100 * max(answers):.2f} %"
-    assert f"best weights by the images held back: {best}; evaluate, predict and export take" in told
+    assert f"best weights by the held-out images: {best}; evaluate, predict and export also take" in told
     lines = [line for line in told.splitlines() if line.startswith("epoch ")]
     assert [line.endswith(" s left") for line in lines] == [True, False]  # nothing is left at the end
 
@@ -174,7 +174,7 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         (("--resume", "nowhere", "--compile"), "there is no folder nowhere; give the folder of a run"),
         (
             ("xnas", "--resume", "nowhere"),
-            "--resume goes on with the cell and the images of the run; lea",
+            "--resume uses the cell and the images of the run; lea",
         ),
     ],
 )

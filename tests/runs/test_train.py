@@ -329,7 +329,7 @@ def _without(key):
         (lambda p: _edit(p, lambda c: c.update(kind="search")), "resume it with: xnas search --resume "),
         (
             lambda p: _edit(p, lambda c: c["config"].update(speed=3)),
-            "has the setting 'speed', which this version",
+            "has the setting 'speed', which this",
         ),
         (
             lambda p: _edit(p, lambda c: c["config"].update(epochs="five")),

@@ -1,37 +1,70 @@
 """The command line: `xnas COMMAND`, or `python -m xnas COMMAND`.
 
-Flags, their help and their defaults come from the config dataclasses. An error that a user can act upon
-is one line on stderr and exit status 2; `--debug` shows the traceback.
+Flags, their help and their defaults come from the options that a command takes. A command's module is
+imported when the command is called, as torch takes seconds: `xnas --help` does without it. An error that
+a user can act upon is one line on stderr and exit status 2; `--debug` shows the traceback.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
-from reprlib import repr as brief
-from typing import Literal, get_args, get_origin
+from typing import get_args
 
-from cyclopts import App, ArgumentCollection, CoercionError, CycloptsError, UnusedCliTokensError
+from cyclopts import App, ArgumentCollection, CoercionError, CycloptsError
 
 from xnas import __version__
-from xnas.cli.bench import bench
-from xnas.cli.data import data
-from xnas.cli.evaluate import evaluate
-from xnas.cli.export import export
-from xnas.cli.predict import predict
-from xnas.cli.reproduce import reproduce
-from xnas.cli.search import search
-from xnas.cli.show import show
-from xnas.cli.train import train
-from xnas.engine.distributed import speaks
+from xnas.cli.usage_errors import usage_message
 from xnas.errors import ConfigError, XnasError
-from xnas.options import kinds_in_words
-from xnas.process.failures import failure
 from xnas.process.interrupt import unwound_by_signals
 from xnas.process.output import OutputClosedError, guarded_streams
 from xnas.words import printable
+
+COMMANDS = {
+    "search": (
+        "Find a network cell that suits your images.",
+        "The result is a genotype: train the network of it with `xnas train RUN`.",
+        "xnas search photos/ --out runs/photos",
+    ),
+    "train": (
+        "Train a network made of a cell, and test it once at the end.",
+        "The cell is one that a search found, or a published one.",
+        "xnas train runs/photos --recipe quick",
+    ),
+    "evaluate": (
+        "Measure a trained network on test images.",
+        "Prints error, accuracy per class and calibration, and draws the confusions.",
+        "xnas evaluate runs/train-photos-1",
+    ),
+    "predict": (
+        "Classify images with a trained network.",
+        "Prints one line per image: its path, its class, the probability, and the runners-up.",
+        "xnas predict runs/train-photos-1 cat.jpg --top 3",
+    ),
+    "export": (
+        "Export a trained network as ONNX and torch.export files.",
+        "Each file is checked against PyTorch's answers.",
+        "xnas export runs/train-photos-1 --out exported",
+    ),
+    "show": (
+        "Draw a cell in the terminal, with its depth and the sizes of its networks.",
+        "Without a cell, --zoo lists the published ones.",
+        "xnas show darts_v2 --svg cell.svg",
+    ),
+    "data": (
+        "List datasets, or check one of them or a folder of images.",
+        "Says where a dataset is, whether it is whole, and how to get it.",
+        "xnas data photos/",
+    ),
+    "reproduce": (
+        "Make the paper's figures and tables, and check its claims.",
+        "",
+        "xnas reproduce table-1 --out paper",
+    ),
+    "bench": ("Measure the speed of each part on this machine.", "", "xnas bench search"),
+}
+"""Summary, more about it, and an example of each command."""
 
 
 def _refuse_fractions(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
@@ -52,21 +85,20 @@ def _is_fraction(text: str) -> bool:
 
 app = App(
     name="xnas",
-    help="Neural architecture search with expert advice.",
+    help="Find, train and export convolutional networks for your images (neural architecture search).",
     help_epilogue="Every command takes --debug, which shows the traceback of an error.",
     version=__version__,
     config=_refuse_fractions,
     suppress_keyboard_interrupt=False,
 )
-app.command(search)
-app.command(train)
-app.command(evaluate)
-app.command(predict)
-app.command(export)
-app.command(show)
-app.command(data)
-app.command(reproduce)
-app.command(bench)
+for _name, (_summary, _more, _example) in COMMANDS.items():
+    _parts = (_summary, _more, f"Example: `{_example}`")
+    app.command(
+        f"xnas.cli.{_name}:{_name}",
+        name=_name,
+        help="\n\n".join(filter(None, _parts)),
+        sort_key=list(COMMANDS).index(_name),
+    )
 
 
 @guarded_streams()
@@ -91,14 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (CycloptsError, XnasError) as error:
         if debug:
             raise
-        sys.exit(_complain(_told(error)))
+        message = usage_message(error) if isinstance(error, CycloptsError) else str(error)
+        sys.exit(_complain(message))
     except (MemoryError, RuntimeError) as error:
-        told = failure(error)
-        if debug or told is None:
+        from xnas.process.failures import failure  # noqa: PLC0415 - imports torch
+
+        cause = failure(error)
+        if debug or cause is None:
             raise
-        sys.exit(_complain(told))
+        sys.exit(_complain(cause))
     except KeyboardInterrupt as stop:
-        if speaks():
+        if _speaks():
             print(f"xnas: {printable(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
 
@@ -109,23 +144,18 @@ def _at_home(word: str) -> str:
     return option + equals + os.path.expanduser(value)  # noqa: PTH111 - it need not be a path
 
 
-def _told(error: CycloptsError | XnasError) -> str:
-    if not isinstance(error, CycloptsError):
-        return str(error)
-    look = f"see {' '.join(('xnas', *(error.command_chain or ())))} --help"
-    if isinstance(error, UnusedCliTokensError):
-        extra = ", ".join(map(repr, error.unused_tokens or ()))
-        return f"nothing takes the argument {extra}; leave it out, or {look}"
-    if isinstance(error, CoercionError) and error.token and get_origin(error.target_type) is not Literal:
-        wanted = kinds_in_words(error.target_type).removesuffix(" or None")
-        return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
-    told = re.sub(r"(?<!\.)\.$", "", str(error))  # a full stop, but not the dots after a list
-    return f"{told} Or {look}" if told.endswith("?") else f"{told}; {look}"
-
-
 def _complain(message: str) -> int:
     """Print one line, whatever the names in it, and return the exit status."""
     line = printable(" ".join(message.split()))
-    who = "xnas" if speaks() else f"xnas (rank {os.environ['RANK']})"
+    who = "xnas" if _speaks() else f"xnas (rank {os.environ['RANK']})"
     print(f"{who}: {line}", file=sys.stderr)
     return 2
+
+
+def _speaks() -> bool:
+    """Whether this process prints for the user; of several started by torchrun, the first does."""
+    if "RANK" not in os.environ:
+        return True
+    from xnas.engine.distributed import speaks  # noqa: PLC0415 - imports torch
+
+    return speaks()

@@ -30,18 +30,19 @@ def search(
     resume: Annotated[Path | None, RESUME] = None,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
-    """Search a cell for images: Algorithm 1 on a supernet.
+    """Run a search, or resume one, and print the cell.
 
     Parameters
     ----------
     data
-        A dataset (`xnas data` lists them) or a folder of class folders; the embedded digits by default.
+        A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
+        digits that come with scikit-learn.
     """
     quiet = typed.get("quiet", False) or not speaks()
     with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
             if data is not None:
-                raise ConfigError(f"--resume goes on with the images of the run; leave {data} out")
+                raise ConfigError(f"--resume uses the images of the run; leave {data} out")
             try:
                 result = job.resume_search(resume, display=display, **changes(typed))
             except FinishedError as end:
@@ -57,7 +58,7 @@ def search(
 
 
 def farewell(result: SearchResult, data: str | None) -> str:
-    """The cell, what wiping out saved, where everything is, and what to type next."""
+    """The cell, how much faster wipeout made the search, the run folder, and the next command."""
     lines = ["", show_genotype(result.genotype), ""]
     saved = _saving(result)
     lines += [saved] if saved else []
@@ -74,7 +75,7 @@ def _next(out: str, data: str | None) -> str:
 
 
 def _saving(result: SearchResult) -> str:
-    """When experts left, how many were left and how much faster rounds became, in one line."""
+    """When operations were removed, and how much faster rounds became, in one line."""
     leavings = [e for e in result.epochs if e.deleted]
     if not leavings:
         return ""

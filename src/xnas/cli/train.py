@@ -28,24 +28,22 @@ def train(
     resume: Annotated[Path | None, RESUME] = None,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
-    """Train the network of a cell from scratch, and test it once, at the end.
+    """Run a training, or resume one, and print its test error.
 
     Parameters
     ----------
     cell
-        A published cell (`xnas show --zoo` lists them), xnas_small, xnas_medium or xnas_large, a
-        genotype as JSON, or the run folder of a search or of another training.
+        The run folder of a search or of another training, a genotype file, a published cell (`xnas show
+        --zoo` lists them), xnas_small, xnas_medium or xnas_large.
     data
-        A dataset (`xnas data` lists them) or a folder of class folders. By default the images of the run
-        whose folder is given as a cell, for other cells the embedded digits.
+        A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
+        images of the run that the cell comes from; for other cells the digits.
     """
     quiet = typed.get("quiet", False) or not speaks()
     with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
             if cell is not None:
-                raise ConfigError(
-                    f"--resume goes on with the cell and the images of the run; leave {cell} out"
-                )
+                raise ConfigError(f"--resume uses the cell and the images of the run; leave {cell} out")
             try:
                 result = job.resume_training(resume, display=display, **changes(typed))
             except FinishedError as end:
@@ -61,7 +59,7 @@ def train(
 
 
 def farewell(result: TrainResult) -> str:
-    """What was reached, where everything is, and what to type next."""
+    """Test error, size, run folder, and the next command."""
     lines = [""]
     if result.test is not None:
         top5 = f", top-5 {100 * (1 - result.test.top5):.2f} %" if result.test.top5 is not None else ""
@@ -72,8 +70,8 @@ def farewell(result: TrainResult) -> str:
     best = max(result.epochs, key=lambda e: e.valid_accuracy or 0.0)  # of equals the first, as is kept
     if best.valid_accuracy is not None:
         lines.append(
-            f"best weights by the images held back: {Path(result.out) / 'best'}, of epoch {best.epoch} "
-            f"with {100 * best.valid_accuracy:.2f} %; evaluate, predict and export take that folder, too"
+            f"best weights by the held-out images: {Path(result.out) / 'best'}, of epoch {best.epoch} "
+            f"with {100 * best.valid_accuracy:.2f} %; evaluate, predict and export also take that folder"
         )
     seconds = sum(epoch.cost.seconds for epoch in result.epochs)
     size = f"{result.parameters:,} parameters, {result.macs / 1e6:,.1f} M multiply-accumulates"

@@ -1,0 +1,52 @@
+"""One-line messages for commands that cannot be parsed: the fault, the value and what works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from reprlib import repr as brief
+
+from cyclopts import (
+    CoercionError,
+    CycloptsError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from xnas.options import kinds_in_words
+
+NEAR = 0.7  # of two names, as difflib measures it; --precision is not near --pretrained
+
+
+def usage_message(error: CycloptsError) -> str:
+    """What is wrong with the command, in one line."""
+    command = " ".join(("xnas", *(error.command_chain or ())))
+    look = f"see {command} --help"
+    if isinstance(error, UnusedCliTokensError):
+        extra = ", ".join(map(repr, error.unused_tokens or ()))
+        return f"nothing takes the argument {extra}; leave it out, or {look}"
+    if isinstance(error, UnknownCommandError):
+        given, known = (error.unused_tokens or [""])[0], _commands(error)
+        near = _near(given, known)
+        return f"{command} has no command {given!r}; {near}there are: {', '.join(known)}; {look}"
+    if isinstance(error, UnknownOptionError):
+        given = (error.token.keyword or error.token.value).partition("=")[0]
+        known = [name for argument in error.argument_collection for name in argument.names]
+        return f"{command} has no option {given}; {_near(given, known)}{look}"
+    if isinstance(error, CoercionError) and error.token and error.target_type:
+        wanted = kinds_in_words(error.target_type).removesuffix(" or None")
+        return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
+    return f"{re.sub(r'[.]$', '', str(error))}; {look}"
+
+
+def _commands(error: CycloptsError) -> list[str]:
+    return [name for name in error.app or () if not name.startswith("-")]
+
+
+def _near(given: str, known: Iterable[str]) -> str:
+    """A question after the nearest name, if there is one that is near."""
+    names = {name.lstrip("-"): name for name in known}
+    found = get_close_matches(given.lstrip("-"), names, n=1, cutoff=NEAR)
+    return f"did you mean {names[found[0]]}? " if found else ""
