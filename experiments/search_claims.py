@@ -78,11 +78,11 @@ CLAIMS = {
                 jobs=[*runs("full", "default"), *runs("wipeout", "no-wipeout")],
                 judge=search_judges.with_and_without,
                 remark="The best cell of the benchmark has 94.37 %: above what searches without wipeout "
-                "reach, next to nothing was left to gain. Seed 0 of the default was played with earlier "
-                "kernels than its twin without wipeout, and differs from it from the first epoch on; "
-                "those of seed 1 are equal until the first wipeout, in epoch 50. This is about our "
-                "default: `--faithful` named a cell of 80.57 % with both seeds until experts were wiped "
-                "out, and ended at 93.31 and 92.13 %; its twin without wipeout was not run.",
+                "reach, next to nothing was left to gain. Seed 0 of the default used earlier kernels "
+                "than its counterpart without wipeout; the two searches of seed 1 are equal until the "
+                "first wipeout, in epoch 50. This is about our default: `--faithful` named a cell of "
+                "80.57 % with both seeds until experts were wiped out, and ended at 93.31 and 92.13 %; "
+                "it was not run without wipeout.",
             ),
             Part(
                 statement="The paper's protocol is better than that of DARTS",
@@ -101,17 +101,17 @@ CLAIMS = {
         says="“It speeds-up the architecture search, as the number of graph computations decreases” "
         "(Sec. 2.2, 6); with a relaxed threshold there is “a further reduction in duration” (Sec. "
         "3.2.1). The paper gives no number.",
-        evidence="Searches of the same seeds that differ in wipeout alone (but for seed 0 of the "
-        "default, see (a)), on one GPU, with different numbers of others beside.",
+        evidence="Searches of the same seeds that differ in wipeout alone (except for seed 0 of "
+        "the default, see (a)), on one GPU, with different numbers of others in parallel.",
         parts=[
             Part(
                 statement="The wipeout of Algorithm 1 saves time",
                 rule=f"Of the time of all epochs without wipeout at least {100 * LEAST_SAVED:g} % are "
-                "saved with both seeds; it does not hold if less is with both. Times on several "
-                "devices, or with more searches beside, do not compare, and decide nothing.",
+                "saved with both seeds; it does not hold if less is saved with both. Times on several "
+                "devices, or with other searches in parallel, do not compare and decide nothing.",
                 jobs=runs("wipeout", "default", "no-wipeout"),
                 judge=search_judges.faster,
-                remark="Reckoned from the experts alive in each epoch and rounds that were timed alone "
+                remark="Calculated from the experts alive in each epoch and from rounds timed alone "
                 "(results.md), it saved 0.0 % with both seeds: nearly all wipeouts came in the last "
                 "epoch.",
             ),
@@ -119,8 +119,8 @@ CLAIMS = {
                 statement="It makes the network smaller during the search",
                 rule="Trainable numbers left, mean over all epochs but the last, whose end deletes all "
                 f"but the leaders: {100 * LEAST_SAVED:g} % fewer than at first with both seeds; it does "
-                "not hold if less is saved with both. Memory is told beside. This depends on no "
-                "machine.",
+                "not hold if less is saved with both. This depends on no machine; memory is listed "
+                "for information.",
                 jobs=runs("wipeout", "default", "no-wipeout"),
                 judge=search_judges.smaller,
             ),
@@ -130,8 +130,8 @@ CLAIMS = {
                 "all four runs, or in none.",
                 jobs=runs("wipeout", "default", *RELAXED),
                 judge=search_judges.relaxed,
-                remark="Reckoned in the same way: 1.9 and 1.7 % with ζ = 0.1, 5.5 and 5.2 % with 0.03, "
-                "and the same cell as without wipeout in all four.",
+                remark="Calculated in the same way: 1.9 and 1.7 % with ζ = 0.1, 5.5 and 5.2 % with "
+                "0.03, and the same cell as without wipeout in all four.",
             ),
         ],
     ),
@@ -140,7 +140,7 @@ CLAIMS = {
         says="“The theory behind it further provides guidance for the choice of learning rates” (Sec. "
         "1): η* of eq. 4 with T = d × E × r (Sec. 3.1, 3.2.2), “an upper bound on the optimal learning "
         "rates” (Remark 1).",
-        evidence="Here a mixture is updated once a batch. The default puts these rounds into eq. 4 "
+        evidence="Here a mixture is updated once per batch. The default puts these rounds into eq. 4 "
         "(`matched`); `--faithful` puts the paper's T there, which is greater, so that its rate is "
         "smaller.",
         parts=[
@@ -148,18 +148,18 @@ CLAIMS = {
                 statement="With the paper's rates mixtures become sparse",
                 rule="Mean normalised entropy (Sec. 8.5) of `--faithful` on NAS-Bench-201 before the "
                 f"last epoch: below {SPARSE:g} with both seeds; it does not hold if both have "
-                f"{UNIFORM:g} or more, where mixtures are all but uniform.",
+                f"{UNIFORM:g} or more, where mixtures are nearly uniform.",
                 jobs=runs("full", "faithful"),
                 judge=search_judges.decisive_rate,
                 remark="The rule took no account of wipeouts before the last epoch. While all experts "
-                "were there the mixtures were all but uniform, as its other side says; what fell in "
-                "epoch 49 fell by wipeout, not by the rate. In its sense the part does not hold.",
+                "were there the mixtures were nearly uniform; the entropy fell in epoch 49 by wipeout, "
+                "not by the rate. In the sense of the rule the part does not hold.",
             ),
             Part(
                 statement="The paper's protocol, with its rates, is no worse than the default, with "
                 "greater ones",
                 rule="True accuracies on NAS-Bench-201, default (four seeds) against `--faithful` "
-                "(two): the rule of a gain in (a), turned round. It does not hold if the default is "
+                "(two): the rule of a gain in (a), reversed. It does not hold if the default is "
                 f"better, and holds if a lead of {MARGIN:g} points is ruled out. The two also differ in "
                 "AutoAugment, skip dropout and the operation `none`: this is about whole protocols.",
                 jobs=runs("full", "default", "faithful"),
@@ -172,8 +172,8 @@ CLAIMS = {
         says="“Much deeper then a typical NAS cell”, “unlike most NAS methods, that usually produce "
         "shallow cells” (Sec. 10, Table 4).",
         evidence="Depths, as the paper defines them, of the normal cells of three default searches of "
-        f"the DARTS space. The paper's cell has {zoo_cell('xnas').depth:g}; random cells have 1.25 in "
-        "the mean.",
+        f"the DARTS space. The paper's cell has {zoo_cell('xnas').depth:g}; random cells have 1.25 on "
+        "average.",
         parts=[
             Part(
                 statement="They are deeper than the others in Table 4",
@@ -197,10 +197,9 @@ CLAIMS = {
         says="Other methods are “only slightly better than random search” (Sec. 1, after others); XNAS "
         "outperforms previous methods “by a large margin” (Sec. 4.2, Table 1). The paper trains no "
         "random cell.",
-        evidence="Trainings from scratch on CIFAR-10, recipe `quick`, 24 epochs, three seeds a cell: "
+        evidence="Trainings from scratch on CIFAR-10, recipe `quick`, 24 epochs, three seeds per cell: "
         "small networks, far from the paper's 1,500 epochs. A cell is one observation. Test "
-        "accuracies are those of the last weights, and all cells of the default search count, whatever "
-        "theirs is.",
+        "accuracies are those of the last weights, and all cells of the default search count.",
         parts=[
             Part(
                 statement="Found cells are better than random ones",
@@ -219,15 +218,15 @@ CLAIMS = {
                 jobs=trainings(*DEFAULT, DARTS_V2),
                 judge=search_judges.better_than_darts,
                 remark="The interval takes the mean of DARTS_V2 for exact, though its three trainings "
-                "leave it uncertain by some 0.1 points: it is a little too narrow.",
+                "leave it uncertain by about 0.1 points, so it is a little too narrow.",
             ),
         ],
     ),
     "f": SearchClaim(
         title="One run suffices",
-        says="Nowhere said, but implied: one cell of “a single search” (Sec. 4.1) stands for the method "
+        says="Not stated, but implied: one cell of “a single search” (Sec. 4.1) stands for the method "
         "in Tables 1 to 4, and no spread is given.",
-        evidence="Searches that differ in their seed, one of them in its kernels, too; see (a).",
+        evidence="Searches that differ in their seed, and one of them also in its kernels; see (a).",
         parts=[
             Part(
                 statement="True accuracies of four default searches of NAS-Bench-201 vary little",
@@ -244,22 +243,21 @@ CLAIMS = {
     ),
 }
 
-HEAD = """# What the paper claims of its search, and what ours say
+HEAD = """# What the paper claims about its search, and what our searches show
 
-Written by `experiments/write_results.py` from `results/*.jsonl`; a test holds the page equal to what it would write. The runs are those of
-[results.md](results.md), which has their numbers one by one. Claims that need no search are judged by `xnas reproduce`.
+Written by `experiments/write_results.py` from `results/*.jsonl`; a test compares. The runs are those of
+[results.md](results.md). Claims that need no search are judged by `xnas reproduce`.
 
-**Rules.** They were set before any of these runs, when five epochs of three searches and short trainings of published and random cells were
-known, and a pilot on NAS-Bench-201 by another program, which had ended at 54 (DARTS) and 88 (the paper's protocol). Whether times compare
-is judged more strictly since; no verdict changed by it. A part is judged when all runs that it names are done, with the seeds declared in `experiments/searches.py` and
-`experiments/compare_cells.py`, by the last epoch: no epoch, seed or cell is chosen by its accuracy, and nothing is judged by one seed where
-seeds are a sample. True accuracies are NAS-Bench-201's on the test set, in percent after 200 epochs, of the cell without `none`; a search never sees
-them. Not decided means that the runs neither show it nor rule it out, which is likely with so few. A claim holds if all its
-parts do, and does not if one does not. An interval of 95 % errs one time in twenty.
+**Rules.** They were set before these runs, when five epochs of three searches, short trainings of published and random
+cells, and a pilot on NAS-Bench-201 by another program were known. (Only whether times compare was made stricter later,
+which changed no verdict.) A part is judged when all runs that it names are done, by the last epoch and with the declared
+seeds: no epoch, seed or cell is chosen by its accuracy. True accuracies are those of NAS-Bench-201 on the test set, in
+percent after 200 epochs, of the cell without `none`. *Not decided* means that the runs neither show it nor rule it out,
+which is likely with so few. A claim holds if all its parts do, and does not hold if one of them does not.
 
-**Whose search.** `--faithful` is the paper's protocol as printed. The default is ours: its rate is matched to the rounds played, it trains
-with skip dropout and without AutoAugment. Each rule says which one it judges. Spreads are means and standard deviations over runs, with the
-least and the most.
+**Whose search.** `--faithful` is the paper's protocol as printed. The default is ours: its rate is matched to the rounds
+played, and it trains with skip dropout and without AutoAugment. Spreads are means and standard deviations over runs, with
+the least and the most.
 """  # noqa: E501 - lines of Markdown
 
 

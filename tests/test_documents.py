@@ -1,4 +1,4 @@
-"""What the README shows is true: its commands and its code run, its numbers are those of the code."""
+"""What README and guide show is true: commands and code run, and numbers are those of the code."""
 
 import re
 import subprocess
@@ -12,14 +12,15 @@ from xnas.paper.reproduce import ReproduceConfig, reproduce
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
+SHOWN = README + (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
 
 
 def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", SHOWN, flags=re.DOTALL)
 
 
 def sessions():
-    """Commands of the console blocks with the output that the README shows for them."""
+    """Commands of the console blocks with the output that the documents show for them."""
     for block in blocks("console"):
         for part in block.split("$ ")[1:]:
             command, _, output = part.partition("\n")
@@ -28,12 +29,12 @@ def sessions():
 
 def mentions():
     """Commands that stand in a sentence, apart from those with a placeholder such as RUN."""
-    found = re.findall(r"`(xnas [a-z][^`]+)`", README)
+    found = re.findall(r"`(xnas [a-z][^`]+)`", SHOWN)
     return [command for command in found if not re.search(r"\b[A-Z]{3,}\b", command)]
 
 
 def run(command, folder):
-    """Run a README command with this environment's programs, in `folder`."""
+    """Run a command with this environment's programs, in `folder`."""
     program, *arguments = command.split()
     programs = {
         "xnas": [sys.executable, "-m", "xnas"],
@@ -52,11 +53,11 @@ def without_times(text):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """One folder for all sessions: later commands use what earlier ones made."""
-    return tmp_path_factory.mktemp("readme")
+    return tmp_path_factory.mktemp("documents")
 
 
 @pytest.mark.parametrize(("command", "output"), [*sessions()])
-def test_commands_of_the_readme_run_and_print_what_it_shows(command, output, folder):
+def test_commands_run_and_print_what_the_documents_show(command, output, folder):
     done = run(command, folder)
     assert done.returncode == 0, done.stderr
     for line in without_times(output).splitlines():
@@ -69,16 +70,18 @@ SLOW = {"xnas bench search", "xnas bench data", "xnas bench train"}
 @pytest.mark.parametrize(
     "command", [pytest.param(m, marks=[pytest.mark.slow] * (m in SLOW)) for m in mentions()]
 )
-def test_commands_in_the_sentences_of_the_readme_run(command, tmp_path):
+def test_commands_in_sentences_run(command, tmp_path):
     assert run(command, tmp_path).returncode == 0
 
 
 @pytest.mark.slow
-def test_the_readme_counts_the_claims_as_a_full_run_does(tmp_path):
+def test_the_guide_counts_the_claims_as_a_full_run_does(tmp_path):
     claims = reproduce((), ReproduceConfig(out=tmp_path / "all"), lambda _: None)
     count = Counter(claim.verdict for claim in claims)
-    told = re.search(r"Of (\d+) claims (\d+) hold, (\d+) hold\s+in part and (\d+)\s+do not", README)
-    assert [int(n) for n in told.groups()] == [
+    stated = re.search(
+        r"Of (\d+) claims (\d+) hold, (\d+) hold in part and (\d+) do not", " ".join(SHOWN.split())
+    )
+    assert [int(n) for n in stated.groups()] == [
         len(claims),
         count["holds"],
         count["holds in part"],
@@ -86,14 +89,14 @@ def test_the_readme_counts_the_claims_as_a_full_run_does(tmp_path):
     ]
 
 
-def test_the_readme_has_commands_and_code_to_run():
+def test_the_documents_have_commands_and_code_to_run():
     assert len(mentions()) >= 1
     assert len([*sessions()]) >= 2
     assert len(blocks("python")) >= 2
 
 
 @pytest.mark.parametrize("code", blocks("python"))
-def test_code_of_the_readme_runs(code):
+def test_code_of_the_documents_runs(code):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
@@ -109,9 +112,10 @@ def test_the_two_commands_of_the_readme_are_targets_of_make():
 
 
 def documents():
-    return [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + [
-        *(ROOT / "docs").glob("*.md")
-    ]
+    return [
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+    ] + [*(ROOT / "docs").glob("*.md")]
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)

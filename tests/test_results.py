@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 
 import pytest
 from result_lines import as_data, search, training, write
@@ -76,8 +76,8 @@ def test_the_table_of_errors_has_what_was_measured():
         assert f"| {' | '.join(row)} |\n" in told
 
 
-def test_the_readme_has_the_true_accuracies():
-    told, summary = texts("README.md", "docs/results.md")
+def test_guide_and_readme_have_the_true_accuracies():
+    told, summary, readme = texts("docs/guide.md", "docs/results.md", "README.md")
     results = Results(ROOT / "results")
     ends = {job.name: results.of(job)["epochs"][-1]["truth"] for job in searches.SETS["full"]}
     default, faithful, darts = (
@@ -85,18 +85,18 @@ def test_the_readme_has_the_true_accuracies():
         for variant in ("default", "faithful", "darts")
     )
     ranks = sorted(end["rank"] for name, end in ends.items() if "-default-" in name)
-    assert f"cells of {min(default):.2f} to {max(default):.2f} %" in told
+    for text in (told, summary, readme):
+        assert f"cells of {min(default):.2f} to {max(default):.2f} %" in text
     assert f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]} of 15,625" in told
     assert f"found {faithful[0]:.2f} and {faithful[1]:.2f} %" in told
     assert f"protocol {faithful[0]:.2f} and {faithful[1]:.2f} %" in summary
-    assert f"cells of {min(default):.2f} to {max(default):.2f} %" in summary
     for text in (told, summary):
-        assert f"DARTS {darts[0]:.2f} % twice" in text
+        assert f"{darts[0]:.2f} % twice" in text
     assert f"{darts[0]:.2f}" == f"{darts[1]:.2f}"
 
 
-def test_the_readme_has_the_accuracies_of_trained_cells():
-    told, summary = texts("README.md", "docs/results.md")
+def test_guide_and_readme_have_the_accuracies_of_trained_cells():
+    told, summary, readme = texts("docs/guide.md", "docs/results.md", "README.md")
     results = Results(ROOT / "results")
 
     def reached(*names):
@@ -111,10 +111,24 @@ def test_the_readme_has_the_accuracies_of_trained_cells():
         r"([+-]\S+ points) .*?(95 % interval \S+ to [^;]+);", cell_tables.comparison(results)
     )
     assert points is not None
-    assert all(f"{points[1]}, {points[2]}." in text for text in (told, summary))
-    assert f"no skip dropout ({reached('darts-no-skip-dropout-')}, one cell)" in told
-    assert f"the paper's protocol ({reached('darts-faithful-')}, one cell)" in told
-    assert f"XNAS's reaches {reached('xnas')}, DARTS's second-order cell {reached('darts_v2')}" in told
+    assert all(f"{points[1]}, {points[2]}." in text for text in (told, summary, readme))
+    assert f"Without skip dropout it was {reached('darts-no-skip-dropout-')} (one cell)" in told
+    assert f"with the paper's protocol {reached('darts-faithful-')} (one cell)" in told
+    assert f"of XNAS reaches {reached('xnas')}" in told
+    assert f"second-order cell of DARTS {reached('darts_v2')}" in told
+
+
+def test_the_readme_has_means_and_spreads_of_searches_and_trainings():
+    (readme,) = texts("README.md")
+    results = Results(ROOT / "results")
+    default = [job for job in searches.SETS["full"] if job.variant == "default"]
+    truths = [results.of(job)["epochs"][-1]["truth"]["test_200"] for job in default]
+    assert f"{mean(truths):.2f} ± {stdev(truths):.2f} % true accuracy" in readme
+    trained = results.measured(write_results._of_setting("100 s"))
+    accuracies = [100 * line["test_accuracy"] for line in trained]
+    times = [line["train_seconds"] for line in trained]
+    assert f"{mean(accuracies):.2f} ± {stdev(accuracies):.2f} % on CIFAR-10" in readme
+    assert f"in {min(times):.0f} to {max(times):.0f} s" in readme
 
 
 def test_the_search_that_was_repeated_gave_the_same():

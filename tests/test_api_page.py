@@ -1,0 +1,33 @@
+"""docs/api.md lists the public names as they are."""
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "api.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def api():
+    spec = importlib.util.spec_from_file_location("api", ROOT / ".ci" / "api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_has_every_public_name_with_its_signature(api):
+    stable, written = (text.split("## Packages")[0] for text in (api.page(), PAGE))
+    assert written == stable, "write the page again: python .ci/api.py"
+
+
+def test_the_page_lists_the_names_of_every_package_that_it_mentions(api):
+    sections = dict(part.split("`", 1) for part in PAGE.split("### `xnas.")[1:])
+    assert list(sections) == list(api.PACKAGES)
+    for name, text in sections.items():
+        missing = [
+            key for key in importlib.import_module(f"xnas.{name}").__all__ if f"| `{key}` |" not in text
+        ]
+        assert not missing, f"xnas.{name}: {missing}; write the page again: python .ci/api.py"
