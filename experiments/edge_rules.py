@@ -5,7 +5,8 @@
 Reads what `darts_space_records.py` collected. Operations are always chosen by their sums of rewards;
 each rule decides which two edges a node keeps. The first table has judged accuracies by epoch, next to
 the mean of draws of edges with the same operations on every edge. The second has what each rule gains
-on those draws. The third takes the last cells apart. Nothing here needs a GPU.
+on those draws. The third takes the last cells apart. `--window N` counts rewards of the last N epochs
+alone, for operations and edges; shares are of all epochs. Nothing here needs a GPU.
 """
 
 from __future__ import annotations
@@ -104,6 +105,16 @@ def read_records(archives: Sequence[Path]) -> dict[str, list[Record]]:
     return {name: found[name][1:] for name in sorted(found) if len(found[name]) > 1}
 
 
+def windowed(records: Sequence[Record], window: int) -> list[Record]:
+    """The same records with sums, before clipping, of the last `window` epochs of each."""
+    found = []
+    for index, record in enumerate(records):
+        recent = records[max(0, index + 1 - window) : index + 1]
+        sums = {k: sum(np.array(r["paid"][k]).sum(0) for r in recent) for k in record["sums"]}
+        found.append(record | {"sums": sums})
+    return found
+
+
 def judged(judge: SurrogateBenchmark, records: Sequence[Record]) -> list[dict[str, Any]]:
     """Judged accuracies by epoch: drawn edges, and every rule."""
     rows = []
@@ -173,9 +184,12 @@ def main() -> int:
     parser.add_argument("archives", type=Path, nargs="+", help="records.tar.gz of recorded searches")
     parser.add_argument("--truth", type=Path, required=True, help="CSV of cells with their accuracies")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "edge_rules.json")
+    parser.add_argument("--window", type=int, help="count rewards of so many epochs; by default all")
     arguments = parser.parse_args()
     judge = SurrogateBenchmark.load(arguments.truth)
     searches = read_records(arguments.archives)
+    if arguments.window is not None:
+        searches = {name: windowed(lines, arguments.window) for name, lines in searches.items()}
     rows = {name: judged(judge, records) for name, records in searches.items()}
     pieces = [row for name, records in searches.items() for row in apart(judge, name, records[-1])]
     by_epoch = [{"search": name, **row} for name, found in rows.items() for row in found]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import edge_rules
-from edge_rules import RULES, by_rules, cell_by, drawn_cells, gains, read_records
+from edge_rules import RULES, by_rules, cell_by, drawn_cells, gains, read_records, windowed
 from xnas import Genotype
 from xnas.space import SPACES
 
@@ -96,6 +96,19 @@ def test_rules_are_judged_every_five_epochs_and_at_the_end():
     rows = edge_rules.judged(Judge(), [record(epoch) for epoch in (4, 5, 6, 7)])
     assert [row["epoch"] for row in rows] == [5, 7]
     assert rows[0]["share"] == rows[0]["drawn"] == pytest.approx(94.0)
+
+
+def test_a_window_adds_up_what_the_last_epochs_paid_to_all_cells():
+    kinds = ("normal", "reduction")
+    lines = [
+        {
+            "paid": {k: np.full((2, 14, 7), 10.0**epoch).tolist() for k in kinds},
+            "sums": dict.fromkeys(kinds),
+        }
+        for epoch in range(4)
+    ]
+    found = [line["sums"]["reduction"][3, 2] for line in windowed(lines, 2)]
+    assert found == [2, 22, 220, 2200]
 
 
 def test_ties_go_to_the_lower_source():
