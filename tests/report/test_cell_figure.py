@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Cells drawn as figures."""
-=======
-"""Cells as figures: they show what the genotype says, and nothing overlaps."""
->>>>>>> 52a4702 (Import matplotlib only where something is drawn)
 
 from collections import Counter
 from itertools import combinations
@@ -11,11 +7,7 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import numpy as np
 import pytest
-<<<<<<< HEAD
 from drawn_cells import CELLS, OPERATIONS, XNAS, cell, edges_of
-=======
-from cells_made import CELLS, OPERATIONS, XNAS, cell, edges_of
->>>>>>> 52a4702 (Import matplotlib only where something is drawn)
 from matplotlib.bezier import BezierSegment
 from matplotlib.colors import to_hex
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch

@@ -1,14 +1,10 @@
-"""Cells in the terminal: they show what the genotype says."""
+"""Cells in the terminal and as figures: they show what the genotype says, and nothing overlaps."""
 
 import re
 from collections import Counter
 
 import pytest
-<<<<<<< HEAD
 from drawn_cells import CELLS, XNAS, Pair, cell, edges_of, random_cell
-=======
-from cells_made import CELLS, XNAS, Pair, cell, edges_of, random_cell
->>>>>>> 52a4702 (Import matplotlib only where something is drawn)
 
 from xnas.report.cells import cell_lines, genotype_lines
 

@@ -9,10 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
-<<<<<<< HEAD
 from toy_studies import ADVERSARY, ATTENUATION, LATE_BLOOMER, NOISY, PLANE
-=======
->>>>>>> 52a4702 (Import matplotlib only where something is drawn)
 
 from xnas.errors import ConfigError
 from xnas.report.figures import METHOD_STYLES, method_style, save_figure, time_colours
@@ -24,27 +21,15 @@ from xnas.report.paper.toys import (
     draw_toy_2d,
     draw_toy_3d,
 )
-<<<<<<< HEAD
-from xnas.report.figures import METHOD_STYLES, time_colours
-
-=======
 from xnas.space import SPACES
-from xnas.toys import adversary_study, attenuation, stochastic_study, toy_2d, toy_3d
 
-EXPERTS = SPACES["darts"].operations
-LATE_BLOOMER = toy_3d()
-PLANE = {study.problem: study for study in toy_2d()}
-NOISY = stochastic_study(runs=12, rounds=40)
-ADVERSARY = adversary_study((30, 100, 300))
-ATTENUATION = attenuation()
->>>>>>> 52a4702 (Import matplotlib only where something is drawn)
 FIGURES = {
     "toy_3d": lambda: draw_toy_3d(LATE_BLOOMER),
     "toy_2d": lambda: draw_toy_2d(PLANE["quadratic"]),
     "attenuation": lambda: draw_attenuation(ATTENUATION),
     "stochastic": lambda: draw_stochastic(NOISY),
     "adversary": lambda: draw_adversary(ADVERSARY),
-    "forecaster": lambda: draw_forecaster(EXPERTS, wiped={"skip_connect"}),
+    "forecaster": lambda: draw_forecaster(SPACES["darts"].operations, wiped={"skip_connect"}),
 }
 
 
@@ -113,6 +98,14 @@ def test_methods_of_one_figure_differ_in_grey_print(together):
 def test_what_cannot_be_drawn_is_refused_by_name():
     with pytest.raises(ConfigError, match=r"'sgd'.*figures know xnas"):
         method_style("sgd")
+    with pytest.raises(ConfigError, match="cannot wipe out nothing: the experts are conv, pool"):
+        draw_forecaster(("conv", "pool"), wiped={"nothing"})
+    with pytest.raises(ConfigError, match="every expert is wiped out"):
+        draw_forecaster(("conv", "pool"), wiped={"conv", "pool"})
+    with pytest.raises(ConfigError, match=r"'late bloomer'.*known are balanced"):
+        draw_toy_2d(LATE_BLOOMER)
+    with pytest.raises(ConfigError, match="'balanced' has no three axes"):
+        draw_toy_3d(PLANE["balanced"])
 
 
 def test_report_draws_and_saves_without_pyplot(tmp_path):

@@ -1,4 +1,4 @@
-"""The figure of a forecaster shows its experts, who is wiped out, and Algorithm 1."""
+"""The figure of a forecaster."""
 
 from itertools import combinations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch
 
-from xnas.errors import ConfigError
 from xnas.report.figures import house_style
 from xnas.report.paper.forecaster import draw_forecaster
 from xnas.space import SPACES
@@ -52,10 +51,3 @@ def test_forecaster_stays_within_its_canvas():
     assert not [(one, other) for one, other in combinations(boxes, 2) if one.overlaps(other)], (
         "labels overlap"
     )
-
-
-def test_experts_that_cannot_be_wiped_out_are_named():
-    with pytest.raises(ConfigError, match="cannot wipe out nothing: the experts are conv, pool"):
-        draw_forecaster(("conv", "pool"), wiped={"nothing"})
-    with pytest.raises(ConfigError, match="every expert is wiped out"):
-        draw_forecaster(("conv", "pool"), wiped={"conv", "pool"})

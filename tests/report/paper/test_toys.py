@@ -1,4 +1,4 @@
-"""Figures of the toy problems show what their records say."""
+"""Figures of the toy problems."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from toy_studies import ADVERSARY, ATTENUATION, LATE_BLOOMER, NOISY, PLANE
 
-from xnas.errors import ConfigError
 from xnas.report.figures import house_style, method_style
 from xnas.report.paper.toys import (
     draw_adversary,
@@ -17,13 +17,8 @@ from xnas.report.paper.toys import (
     draw_toy_2d,
     draw_toy_3d,
 )
-from xnas.toys import adversary_study, attenuation, stochastic_study, toy_2d, toy_3d
+from xnas.toys import toy_3d
 
-LATE_BLOOMER = toy_3d()
-PLANE = {study.problem: study for study in toy_2d()}
-NOISY = stochastic_study(runs=12, rounds=40)
-ADVERSARY = adversary_study((30, 100, 300))
-ATTENUATION = attenuation()
 EXACT = {"rel": 1e-12, "abs": 1e-15}  # plotted numbers are the record's, up to one norm or product
 
 
@@ -217,10 +212,3 @@ def test_adversary_shows_curves_bound_and_a_line_of_slope_one():
     assert np.diff(np.log(linear)) / np.diff(np.log(rounds)) == pytest.approx([1, 1])
     assert all(max(c.regret) < max(linear) for c in ADVERSARY.curves)
     assert texts(axes) == [item.get_label() for item in axes.lines]
-
-
-def test_a_problem_that_a_figure_is_not_for_is_refused():
-    with pytest.raises(ConfigError, match=r"'late bloomer'.*known are balanced"):
-        draw_toy_2d(LATE_BLOOMER)
-    with pytest.raises(ConfigError, match="'balanced' has no three axes"):
-        draw_toy_3d(PLANE["balanced"])
