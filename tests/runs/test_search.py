@@ -110,7 +110,7 @@ def test_what_was_chosen_and_what_to_expect_is_said(finished):
     assert any("80 images are few for a search; a fine-tuned" in line for line in display.warnings)
 
 
-@pytest.mark.parametrize("method", ["xnas", "darts"])
+@pytest.mark.parametrize("method", ["xnas", pytest.param("darts", marks=pytest.mark.slow)])
 def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
     config = tiny(relaxation=0.02, method=method, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
@@ -128,7 +128,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
         assert torch.equal(value, saved[1]["supernet"][name]), name
 
 
-@pytest.mark.parametrize("stop", [5, pytest.param(9, marks=pytest.mark.slow), 10])
+@pytest.mark.parametrize("stop", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 10))])
 def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, stop):
     config = tiny(relaxation=0.02, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())

@@ -42,7 +42,7 @@ class TestCounts:
     @pytest.mark.parametrize(
         ("cell", "channels"),
         [
-            pytest.param(cell, channels, marks=[pytest.mark.slow] * (channels != 36 and cell != "XNAS"))
+            pytest.param(cell, channels, marks=[pytest.mark.slow] * (cell != "XNAS"))
             for cell in COUNTS["cifar20"]
             for channels in (36, 44, 50)
         ],
@@ -265,8 +265,9 @@ class TestFastPaths:
         for one, two in zip(plain.parameters(), other.parameters(), strict=True):
             assert torch.allclose(one.grad, two.grad, atol=1e-8)
 
+    @pytest.mark.slow
     def test_a_graph_of_the_whole_network_is_the_same_function(self):
-        """Traced without a break; the compiler's own code is compared in the slow tests."""
+        """Traced without a break."""
         model = small(drop_path_rate=0.2, cells=3)
         compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
         x = torch.randn(3, 3, 16, 16)
