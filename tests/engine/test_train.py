@@ -35,8 +35,8 @@ def made(device="cpu", channels_last=False, fused=False, settings=None, **networ
     )
     numbers = {"epochs": 3, "steps_per_epoch": 4, "schedule": PowerCosine(top=0.1, epochs=3)}
     given = settings or {}
-    numbers |= {name: value for name, value in given.items() if name == "accumulate"}
-    others = {name: value for name, value in given.items() if name != "accumulate"}
+    numbers |= {name: value for name, value in given.items() if name in {"accumulate", "autocast"}}
+    others = {name: value for name, value in given.items() if name not in numbers}
     return Training(model, batches, TrainSettings(**numbers, optimization=Optimization(**others)))
 
 
