@@ -1,24 +1,29 @@
-"""Records that were read from a file, which may hold anything."""
+"""Check that records read from a file, which may hold anything, have numbers where they need some."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+NUMBERS = {int, float}
 
 
 def require_numbers(record: Any) -> None:  # noqa: ANN401 - a dataclass
-    """Raise unless those fields of a record that are numbers, or numbers by name, hold some."""
-    for field in fields(record):
-        value, kind = getattr(record, field.name), str(field.type)
-        if value is None and kind.endswith("| None"):
-            continue
-        if kind in {"int", "float", "float | None"}:
-            _require([value], field.name)
-        elif kind in {"dict[str, int]", "dict[str, float]"}:
+    """Raise a TypeError unless the fields of a record that are declared as numbers hold numbers.
+
+    Checked are fields of type `int` and `float`, such fields that may be None, and dictionaries whose
+    values are numbers.
+    """
+    for name, kind in get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        if get_origin(kind) is dict and get_args(kind)[1] in NUMBERS:
             if not isinstance(value, dict):
-                raise TypeError(f"{field.name} is a {type(value).__name__}")
-            _require(value.values(), field.name)
+                raise TypeError(f"{name} is a {type(value).__name__}")
+            _require(value.values(), name)
+        kinds = set(get_args(kind)) if isinstance(kind, UnionType) else {kind}
+        if kinds - {NoneType} <= NUMBERS and not (value is None and NoneType in kinds):
+            _require([value], name)
 
 
 def _require(values: Iterable[object], name: str) -> None:
