@@ -30,7 +30,6 @@ MISSING = {
     "kernels/rewards.py",
     "model/classifier.py",
     "model/image_inputs.py",
-    "model/model_card.py",
     "nn/fused_states.py",
     "paper/cell_depths.py",
     "paper/network_sizes.py",
@@ -41,16 +40,7 @@ MISSING = {
     "runs/sources.py",
     "runs/train_briefing.py",
     "runs/train_config.py",
-    "space/benchmark_network.py",
     "space/benchmark_passes.py",
-    "space/benchmark_supernet.py",
-    "space/cell.py",
-    "space/create.py",
-    "space/layout.py",
-    "space/network_spec.py",
-    "space/notations.py",
-    "space/parent.py",
-    "space/spaces.py",
 }
 
 

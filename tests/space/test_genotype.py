@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xnas.errors import ConfigError, GenotypeError
+from xnas.errors import GenotypeError
 from xnas.space import SPACES, CellGenotype, CellKind, Edge, Genotype, SearchSpace, cell_depth
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "genotype-v1.json"
+
+
 DARTS = SPACES["darts"]
+
+
 NODES = (2, 3, 4, 5)
 
 
@@ -37,25 +41,35 @@ XNAS = Genotype(
         "dil_conv_3x3 3, max_pool_3x3 0, dil_conv_5x5 4, avg_pool_3x3 0"
     ),
 )
+
+
 # github.com/quark0/darts, cnn/genotypes.py
 DARTS_V1 = cell(
     "sep_conv_3x3 1, sep_conv_3x3 0, skip_connect 0, sep_conv_3x3 1, "
     "skip_connect 0, sep_conv_3x3 1, sep_conv_3x3 0, skip_connect 2"
 )
+
+
 DARTS_V2 = cell(
     "sep_conv_3x3 0, sep_conv_3x3 1, sep_conv_3x3 0, sep_conv_3x3 1, "
     "sep_conv_3x3 1, skip_connect 0, skip_connect 0, dil_conv_3x3 2"
 )
+
+
 NASNET_A = cell(
     "sep_conv_5x5 1, sep_conv_3x3 0, sep_conv_5x5 0, sep_conv_3x3 0, avg_pool_3x3 1, skip_connect 0, "
     "avg_pool_3x3 0, avg_pool_3x3 0, sep_conv_3x3 1, skip_connect 1",
     (2, 3, 4, 5, 6),
 )
+
+
 AMOEBANET_A = cell(
     "avg_pool_3x3 0, max_pool_3x3 1, sep_conv_3x3 0, sep_conv_5x5 2, sep_conv_3x3 0, avg_pool_3x3 3, "
     "sep_conv_3x3 1, skip_connect 1, skip_connect 0, avg_pool_3x3 1",
     (4, 5, 6),
 )
+
+
 # Two public collections of genotypes agree on it; its authors published no file.
 ASAP = cell(
     "sep_conv_3x3 0, sep_conv_3x3 1, sep_conv_3x3 1, skip_connect 0, "
@@ -256,6 +270,7 @@ FAULTS = {
     "concat that repeats": (with_cell("normal", concat=[3, 2, 3]), r"cell is \[3, 2, 3\]; .* once"),
 }
 
+
 STRICTER = {
     "an operation that the space lacks": (
         with_edge("reduction", 5, 1, ["sep_conv_7x7", 0]),
@@ -341,6 +356,8 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
+
+
 ALIKE = {str: st.sampled_from(("none", *DARTS.operations)), int: st.integers(0, 6)}
 
 
@@ -508,52 +525,3 @@ class TestFiles:
         (tmp_path / "cell.json").write_text("{", encoding="utf8")
         with pytest.raises(GenotypeError, match=r"cell\.json: the genotype is not JSON \("):
             Genotype.load(tmp_path / "cell.json")
-
-
-class TestSpaces:
-    def test_darts_has_seven_operations_and_fourteen_edges(self):
-        # Sec. 4.1 lists the operations; a node is fed by every state before it: 2 + 3 + 4 + 5.
-        assert DARTS.operations == (
-            "max_pool_3x3",
-            "avg_pool_3x3",
-            "skip_connect",
-            "sep_conv_3x3",
-            "sep_conv_5x5",
-            "dil_conv_3x3",
-            "dil_conv_5x5",
-        )
-        assert DARTS.edges[:5] == ((0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
-        assert len(DARTS.edges) == 14
-        assert DARTS.edges[-1] == (4, 5)
-        assert DARTS.kinds == (CellKind.NORMAL, CellKind.REDUCTION)
-        assert CellKind.REDUCTION == "reduction"
-
-    def test_none_joins_in_front_and_once(self):
-        eight = DARTS.with_none()
-        assert eight.operations == ("none", *DARTS.operations)
-        assert (eight.name, eight.nodes) == ("darts", 4)
-        assert eight.with_none() is eight
-        assert len(DARTS.operations) == 7
-
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            ({"operations": ()}, r"'mine' has no operation that could be chosen, got \(\)"),
-            ({"operations": ("none",)}, r"'mine' has no operation .* got \('none',\)"),
-            ({"operations": ("a", "b", "a")}, r"'mine' names an operation twice, got \('a', 'b', 'a'\)"),
-            ({"operations": ("a",), "nodes": 0}, "a cell needs at least 1 node, got 0"),
-        ],
-    )
-    def test_a_space_that_no_cell_fits_is_refused(self, arguments, words):
-        with pytest.raises(ConfigError, match=words):
-            SearchSpace("mine", **arguments)
-
-    def test_a_space_of_ones_own_joins_by_name(self, monkeypatch):
-        monkeypatch.setattr(SPACES, "_entries", dict(SPACES._entries))
-        SPACES.add("mine", SearchSpace("mine", ("tanh", "relu"), nodes=1))
-        small = CellGenotype(((Edge("tanh", 0), Edge("relu", 1)),), (2,))
-        genotype = Genotype("mine", small, small)
-        assert Genotype.from_json(genotype.to_json()) == genotype
-        assert cell_depth(genotype) == 0.5
-        with pytest.raises(ConfigError, match=r"no search space called 'yours'; there are: .*mine"):
-            SPACES["yours"]
