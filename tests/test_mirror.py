@@ -37,7 +37,6 @@ MISSING = {
     "runs/prepare.py",
     "runs/prepare_training.py",
     "runs/search_config.py",
-    "runs/sources.py",
     "runs/train_briefing.py",
     "runs/train_config.py",
     "space/benchmark_passes.py",

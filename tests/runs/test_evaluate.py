@@ -146,6 +146,13 @@ def test_out_is_another_folder_new_or_empty(run, tmp_path):
         evaluate_run(run, config=replace(CPU, out=out / "evaluation.json"))
 
 
+def test_results_do_not_go_into_the_folder_of_the_images(run, tmp_path):
+    out = tmp_path / "photos" / "results"
+    with pytest.raises(ConfigError, match=r"lies in the data folder .*photos, where results would look"):
+        evaluate_run(run, str(tmp_path / "photos"), replace(CPU, out=out))
+    assert not out.exists()
+
+
 def test_a_folder_without_a_model_is_named(tmp_path):
     with pytest.raises(ConfigError, match="no trained model in"):
         evaluate_run(tmp_path, config=CPU)

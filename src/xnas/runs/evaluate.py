@@ -19,7 +19,8 @@ from xnas.process.devices import pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
 from xnas.runs.options import DeviceOptions, OutputOptions
-from xnas.runs.run_data import is_its_own, load_own_data
+from xnas.runs.run_data import is_its_own, load_own_data, place_of
+from xnas.runs.sources import require_outside
 
 SEEN = "--every-image would test on the images that the run was trained on; give other DATA"
 
@@ -66,6 +67,9 @@ def evaluate_run(
     config = config or EvaluateConfig()
     run = run_path(run)
     _require_free(config.out)
+    place = place_of(run) if data is None else data
+    if config.out is not None and isinstance(place, str):
+        require_outside(config.out, place)
     if run.is_dir():
         _require_nothing_for_files(run, config)
     if config.cell is not None:
@@ -93,8 +97,7 @@ def evaluate_run(
             if isinstance(data, (ImageData, StreamedImages))
             else _load(data, card.size, card.resize, config)
         )
-        place = data if isinstance(data, str) else None
-        if config.every_image and is_its_own(run, place, images):
+        if config.every_image and is_its_own(run, data if isinstance(data, str) else None, images):
             raise ConfigError(SEEN)
     evaluation = evaluate_model(
         model,

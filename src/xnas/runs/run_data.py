@@ -65,6 +65,12 @@ def inherit_data_options(
     return full, [f"{flags(changed)}, as in {run}"] if changed else []
 
 
+def place_of(run: Path) -> str | None:
+    """Where the images of a run are, a dataset's name or a folder; None if its folder does not say."""
+    place = _saved(run).get("data")
+    return place if isinstance(place, str) else None
+
+
 def is_its_own(run: Path, data: str | None, images: Images) -> bool:
     """Whether the run was trained on these images, by their place (`data`) or their fingerprint."""
     saved = _saved(run)

@@ -25,6 +25,8 @@ from xnas.runs.lock import locked
 from xnas.runs.metrics_file import MetricsFile
 from xnas.words import counted
 
+RUNS = Path("runs")
+"""Where run folders are made that the user does not name."""
 WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
 """What a run writes into without replacing it."""
 READ = (NAME, "metrics.jsonl", "genotype.json", "model.json", "model.safetensors")
@@ -92,7 +94,7 @@ class RunFolder:
     def next_free(kind: str, data: str) -> Path:
         """runs/KIND-DATA-1, or the first number that is free."""
         name = "".join(c if c.isalnum() else "-" for c in Path(data).name) or "data"
-        return next(p for n in count(1) if not (p := Path("runs") / f"{kind}-{name}-{n}").exists())
+        return next(p for n in count(1) if not (p := RUNS / f"{kind}-{name}-{n}").exists())
 
     @contextmanager
     def locked(self, *, new: bool = False) -> Iterator[None]:

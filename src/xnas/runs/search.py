@@ -64,7 +64,7 @@ def search(
     2
     """
     require_config("search", SearchConfig, config)
-    data = given_data(data)
+    data = given_data(data, config.out)
     ranks = join_ranks()
     truth = load_truth(config.truth)
     images = load_data(data, config) if isinstance(data, str) else data

@@ -27,7 +27,7 @@ from xnas.data.sizes import Size
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, DatasetError
 from xnas.runs.config_file import ConfigFile, images_of
-from xnas.runs.run_folder import RunFolder
+from xnas.runs.run_folder import RUNS, RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
 
@@ -150,15 +150,32 @@ def data_of(run: Path | None) -> str:
     return found
 
 
-def given_data(data: str | Path | Images) -> str | ImageData | StreamedImages:
-    """The second argument of `xnas.COMMAND(config, data)`, if it names or holds images."""
+def given_data(data: str | Path | Images, out: Path | None) -> str | ImageData | StreamedImages:
+    """The second argument of `xnas.COMMAND(config, data)`, if it names or holds images.
+
+    `out` is the run folder that the settings name, which must lie elsewhere.
+    """
     given = str(data) if isinstance(data, Path) else data
     if not isinstance(given, str | ImageData | StreamedImages):
         raise ConfigError(
             f"data must be a dataset's name, a folder or images, got {type(data).__name__}; "
             "xnas.ImageData makes images of tensors"
         )
+    if isinstance(given, str):
+        require_outside(out or RUNS, given)
     return given
+
+
+def require_outside(out: Path, data: str) -> None:
+    """Raise if results would be written into a folder of images, where they would look like a class."""
+    if data in DATASETS or not data:
+        return
+    folder, place = Path(data).expanduser().resolve(), out.expanduser().resolve()
+    if folder in (place, *place.parents):
+        raise ConfigError(
+            f"{out} lies in the data folder {data}, where results would look like a class of images; "
+            "choose a folder elsewhere with --out"
+        )
 
 
 def saved_images(

@@ -65,7 +65,7 @@ def train(
     genotype = genotype_of(config.cell)
     run = run_of(config.cell)
     notes: list[str] = []
-    data = given_data(data_of(run) if data is None else data)
+    data = given_data(data_of(run) if data is None else data, config.out)
     require_cells(config, genotype)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
