@@ -8,6 +8,7 @@ from cyclopts import App
 
 from xnas.cli.show import show, show_genotype, source_lines
 from xnas.errors import ConfigError, GenotypeError, UnknownNameError
+from xnas.paper.network_sizes import CIFAR, macs, parameters
 from xnas.space import Genotype, list_cells, zoo_cell
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "genotype-v1.json"
@@ -56,16 +57,24 @@ def test_a_published_cell_is_shown_by_name_with_what_its_networks_count(run):
     assert out.startswith("xnas, search space darts\n\nnormal cell ")
     assert "(XNAS 1.375, DARTS 0.625, random 1.25)" in out
     words = [line.split() for line in out.splitlines()]
-    assert ["cifar", "36", "108", "no", "32", "x", "32", "3,793,438", "595,543,680"] in words
-    assert ["imagenet", "46", "56", "yes", "224", "x", "224", "5,258,564", "568,761,264"] in words
+    assert ["cifar", "36", "20", "108", "no", "32", "x", "32", "3,793,438", "595,543,680"] in words
+    assert ["imagenet", "46", "14", "56", "yes", "224", "x", "224", "5,258,564", "568,761,264"] in words
     assert "XNAS, from github.com/NivNayman/XNAS" in out
     assert "Table 1, XNAS-Large: cifar10 1.6 %; 7.2 M parameters, 0.3 GPU days" in out
     assert out.endswith("Table 4, XNAS: depth 1.375\n")
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_the_network_that_a_training_builds_by_default_is_named(run):
+    out = " ".join(run("xnas").split())
+    spec = CIFAR.but(channels=40, cells=5)  # of the recipe quick
+    size = f"{parameters('xnas', spec):,} parameters and {macs('xnas', spec):,} MACs"
+    assert f"(recipe quick): 40 channels, 5 cells, {size} for 10 classes" in out
+
+
 def test_a_network_of_the_paper_is_shown_by_name(run):
     out = run("xnas_large")
+    assert "recipe quick" not in out  # xnas train takes the paper's sizes for this name
     assert out.startswith("xnas_large, ")
     assert "7,174,760" in out
 

@@ -1,4 +1,4 @@
-"""`xnas show`: a cell drawn in the terminal and as SVG, with what its networks count; the zoo."""
+"""`xnas show`: a cell in the terminal and as SVG, the sizes of its networks; the published cells."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
 from xnas.report.cells import TERMINAL_WIDTH, genotype_lines
 from xnas.report.tables import aligned_table
 from xnas.runs.cells import genotype_of
+from xnas.runs.recipes import recipe_for
+from xnas.runs.train_config import TrainConfig
 from xnas.space import (
     NETWORKS,
     PRESETS,
@@ -40,7 +42,7 @@ def show(
     zoo: Annotated[bool, Parameter(negative="")] = False,
     svg: Path | None = None,
 ) -> None:
-    """Draw a cell in the terminal, with its depth and what its networks count; or list published cells.
+    """Draw a cell in the terminal, with its depth and the sizes of its networks; or list known cells.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def show(
     zoo
         List all published cells instead.
     svg
-        Draw the cell into this file too.
+        Also draw the cell into this file.
     """
     if (cell is None) != zoo:
         given = "both" if zoo else "neither"
@@ -67,6 +69,8 @@ def show(
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
     if SPACES[genotype.space].defaults.networks is NETWORKS:
         say(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
+        if cell not in PRESETS:
+            say(trained_size_line(published or genotype))
     else:
         say(own_size_lines(genotype))
     if published:
@@ -95,17 +99,33 @@ def show_genotype(genotype: Genotype) -> str:
 
 
 def size_lines(cell: str | Genotype, cifar: NetworkSpec) -> str:
-    """What the cell's CIFAR and ImageNet networks count, for the terminal."""
+    """Sizes of the cell's networks of the paper, for CIFAR and ImageNet, for the terminal."""
     rows = [
         (*_described(spec), f"{parameters(cell, spec):,}", f"{macs(cell, spec):,}")
         for spec in (cifar, IMAGENET)
     ]
-    header = ("network", "channels", "stem", "squeeze-excitation", "pixels", "parameters", "MACs")
+    header = (
+        *("network of the paper", "channels", "cells", "stem", "squeeze-excitation"),
+        *("pixels", "parameters", "MACs"),
+    )
     return aligned_table(header, rows)
 
 
+def trained_size_line(cell: str | Genotype) -> str:
+    """The network that `xnas train` builds of the cell by default, and its size, for the terminal."""
+    name = TrainConfig(cell="xnas").recipe
+    recipe = recipe_for(name, "cifar10")
+    spec = CIFAR.but(channels=recipe.channels, cells=recipe.cells)
+    counts = f"{parameters(cell, spec):,} parameters and {macs(cell, spec):,} MACs"
+    text = (
+        f"xnas train builds a smaller one by default (recipe {name}): {recipe.channels} channels, "
+        f"{recipe.cells} cells, {counts} for 10 classes and 32 x 32 pixels"
+    )
+    return fill(text, TERMINAL_WIDTH)
+
+
 def own_size_lines(genotype: Genotype) -> str:
-    """What the networks of a space count that brings its own, for the terminal."""
+    """Sizes of the networks of a space that brings its own, for the terminal."""
     defaults, rows = SPACES[genotype.space].defaults, []
     for name, spec in defaults.networks.items():
         with torch.device("meta"):
@@ -120,7 +140,7 @@ def own_size_lines(genotype: Genotype) -> str:
 
 def source_lines(cell: ZooCell) -> str:
     """Where a published cell comes from and what the paper prints for it, for the terminal."""
-    lines = [f"{cell.title}, from {cell.source}", cell.note, *map(_told_row, cell.paper)]
+    lines = [f"{cell.title}, from {cell.source}", cell.note, *map(_row_text, cell.paper)]
     if cell.paper_depth:
         row, depth = cell.paper_depth
         lines.append(f"Table 4, {row}: depth {depth:g}")
@@ -155,10 +175,11 @@ def _zoo_entries(cell: ZooCell) -> tuple[str, ...]:
 def _described(spec: NetworkSpec) -> tuple[str, ...]:
     side = PIXELS[spec.network]
     excitation = "yes" if spec.squeeze_excitation else "no"
-    return spec.network, f"{spec.channels}", f"{spec.stem_channels}", excitation, f"{side} x {side}"
+    sizes = (f"{spec.channels}", f"{spec.cells}", f"{spec.stem_channels}")
+    return spec.network, *sizes, excitation, f"{side} x {side}"
 
 
-def _told_row(row: PaperRow) -> str:
+def _row_text(row: PaperRow) -> str:
     errors = ", ".join(f"{dataset} {error:g} %" for dataset, error in row.errors.items())
     note = f" ({row.note})" if row.note else ""
     return (
