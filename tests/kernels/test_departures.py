@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 from torch.nn.functional import avg_pool2d, batch_norm
 
 from xnas.kernels import departures, rewards
@@ -26,13 +27,8 @@ SHAPES = [
         for shape in [(96, 32, 32, 16), (96, 16, 16, 32), (96, 8, 8, 64), (7, 9, 11, 144)]
     ),
 ]
-types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-everywhere = pytest.mark.parametrize("shape", SHAPES)
-whoever = pytest.mark.parametrize(
-    ("places", "pooled"),
-    [(ALL, True), (SOME, True), (ONE_NODE, False), (NO_SLOTS, True)],
-    ids=["all", "some", "no pool", "no convolution"],
-)
+# Slots of the nodes, and whether a node wants the pool.
+ROUTES = [(ALL, True), (SOME, True), (ONE_NODE, False), (NO_SLOTS, True)]
 
 
 @pytest.fixture
@@ -111,10 +107,10 @@ def gathered(raw, running_mean, running_variance):
     return mean, scale, *kept
 
 
-@pytest.mark.parametrize("shape", SMALL[1:])
-@whoever
-def test_twins_are_what_autograd_finds(sides, shape, places, pooled):
-    """A whole way out and back through batch norms of their own images."""
+@cases(shape=SMALL[1:], routes=ROUTES)
+def test_twins_are_what_autograd_finds(sides, shape, routes):
+    """Forward and backward through batch norms of their own images."""
+    places, pooled = routes
     drawn = Drawn(sides, shape, places, pooled)
     routes, slots = drawn.routes, drawn.routes.slots
     state, raw, weights, sums = (
@@ -156,14 +152,11 @@ def test_twins_are_what_autograd_finds(sides, shape, places, pooled):
     torch.testing.assert_close(found, state.grad + flow * (state > 0))
 
 
-@types
-@everywhere
-@pytest.mark.parametrize("flag", [False, True])
-@whoever
+@cases(shape=SHAPES, flag=[False, True], routes=ROUTES, narrow=SMALL[1])
 class TestKernels:
     @pytest.fixture
-    def drawn(self, sides, shape, dtype, places, pooled):
-        return Drawn(sides, shape, places, pooled, dtype)
+    def drawn(self, sides, shape, dtype, routes):
+        return Drawn(sides, shape, *routes, dtype)
 
     def test_what_leaves(self, sides, drawn, flag):
         given = *drawn.experts, drawn.weights, drawn.sums
@@ -183,9 +176,7 @@ class TestKernels:
         sides.compare(returned, drawn.gradients, drawn.weights, *flow, routes=drawn.routes)
 
 
-@types
-@everywhere
-@pytest.mark.parametrize("slots", [1, 6])
+@cases(shape=SHAPES, slots=[1, 6], narrow=SMALL[1])
 def test_statistics_kernels_are_their_twins(sides, shape, dtype, slots):
     raw = sides.draw(shape[0] * shape[1] * shape[2], slots, shape[-1])
     raw = (raw + sides.draw(1, slots, shape[-1])).to(dtype)
@@ -194,7 +185,7 @@ def test_statistics_kernels_are_their_twins(sides, shape, dtype, slots):
 
 
 @pytest.mark.usefixtures("turns")
-@types
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.gpu)])
 def test_a_program_may_take_several_blocks(sides, dtype):
     """840 pixels of 3 channels in blocks of 128, 64 for rewards and 256 for statistics."""
     drawn = Drawn(sides, (10, 12, 7, 3), SOME, True, dtype)

@@ -2,12 +2,13 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 
 from xnas.kernels.halves import add_spread, gather, spread
 
 SIZES = [(1, 1, 1, 1), (2, 5, 7, 3), (3, 8, 6, 36), (2, 4, 9, 40), (1, 7, 2, 131)]
-types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-sizes = pytest.mark.parametrize("size", [*SIZES, pytest.param((96, 32, 31, 64), marks=pytest.mark.gpu)])
+ALL_SIZES = [*SIZES, pytest.param((96, 32, 31, 64), marks=pytest.mark.gpu)]
+sizes = cases(size=ALL_SIZES, narrow=SIZES[1])
 
 
 def halved(size):
@@ -15,7 +16,6 @@ def halved(size):
     return images, -(-height // 2), -(-width // 2), channels
 
 
-@types
 @sizes
 def test_halves(sides, size, dtype):
     x = sides.draw(*size, dtype=dtype)
@@ -29,7 +29,6 @@ def test_halves(sides, size, dtype):
     assert not found[1, :, :, right:].any()
 
 
-@types
 @sizes
 def test_halves_spread_again(sides, size, dtype):
     given = sides.draw(2, *halved(size), dtype=dtype)
@@ -40,9 +39,7 @@ def test_halves_spread_again(sides, size, dtype):
     assert torch.equal(found.double(), x.grad)
 
 
-@types
-@sizes
-@pytest.mark.parametrize("counts", [(1, 2), (0, 3), (2, 0)])
+@cases(size=ALL_SIZES, counts=[(1, 2), (0, 3), (2, 0)], narrow=SIZES[1])
 def test_sums_of_halves_are_added_where_a_gate_is_open(sides, size, counts, dtype):
     first = sides.whole(0, counts[0], sum(counts))
 

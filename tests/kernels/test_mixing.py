@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 from torch.nn.functional import batch_norm
 
 from xnas.kernels import mixing_gradients
@@ -24,7 +25,6 @@ SHAPES = [
     *(pytest.param(shape, marks=pytest.mark.gpu) for shape in [(98304, 16), (24577, 72), (6144, 144)]),
 ]
 types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-everywhere = pytest.mark.parametrize("shape", SHAPES)
 
 
 def mixed(advice, mean, scale, slots, weights):
@@ -121,22 +121,20 @@ def test_twins_are_what_autograd_finds(sides, shape):
         assert torch.allclose(flown, advice.grad[list(chosen)], atol=1e-10)
 
 
-@types
-@everywhere
 class TestKernels:
-    @pytest.mark.parametrize("slots", [(), (3,), (1, 0, 1, 3, 0)])
+    @cases(shape=SHAPES, slots=[(), (3,), (1, 0, 1, 3, 0)], narrow=SMALL[1])
     def test_mixtures(self, sides, shape, dtype, slots):
         _, *given = drawn(sides, shape, dtype)
         sides.compare(mixed, *given, sides.whole(*slots), sides.draw(len(slots)))
 
-    @pytest.mark.parametrize("targets", [TARGETS, (1,) * 6], ids=["some", "more than go together"])
+    @cases(shape=SHAPES, targets=[TARGETS, (1,) * 6], narrow=SMALL[1])  # 6 are more than go together
     def test_inner_products(self, sides, shape, dtype, targets):
         given = drawn(sides, shape, dtype)
         targets, slots = sides.whole(*targets), sides.whole(*TERM_SLOTS)
         assert sides.kernel(products_of, *given, targets, slots).dtype == torch.float32
         sides.compare(products_of, *given, targets, slots)
 
-    @pytest.mark.parametrize("held", [False, True])
+    @cases(shape=SHAPES, held=[False, True], narrow=SMALL[1])
     def test_gradients_of_the_advice(self, sides, shape, dtype, held):
         """Of slots in any order, each of them with its terms."""
         chosen = sides.whole(1, 0, 2, 3)
@@ -156,7 +154,9 @@ class TestKernels:
         )
 
 
-@pytest.mark.parametrize("shape", [(700, 3), (133, 40), (60, 72)])
+@pytest.mark.parametrize(
+    "shape", [(700, 3), *(pytest.param(shape, marks=pytest.mark.gpu) for shape in [(133, 40), (60, 72)])]
+)
 def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
     """Unequal shares: some programs have a block more than others, and the last block is not full."""
     monkeypatch.setattr(mixing_gradients, "BLOCK", 512)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 from torch.nn.functional import batch_norm
 
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments, combine_moments, gather_moments
@@ -48,8 +49,7 @@ def test_they_are_those_of_pytorchs_batch_norm(sides, side, shape):
             assert torch.allclose(one[slot].double(), other, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", SHAPES)
+@cases(shape=SHAPES, narrow=SMALL[1])
 def test_kernels_are_their_twins(sides, shape, dtype):
     sides.compare(moments, *drawn(sides, shape, dtype))
 

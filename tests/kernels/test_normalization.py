@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 from torch.nn.functional import batch_norm
 
 from xnas.kernels.moments import Moments, gather_moments
@@ -78,7 +79,7 @@ def back_through_relu(gradient, x, mean, scale, weight, bias, *, affine):  # noq
 
 @pytest.mark.parametrize("shape", SMALL)
 @affinities
-def test_the_way_back_through_a_relu_is_what_autograd_finds(sides, shape, affine):
+def test_the_gradient_through_a_relu_is_what_autograd_finds(sides, shape, affine):
     x, _, _, weight, bias = (one.double()[:1].requires_grad_() for one in drawn(sides, shape))
     learned = (weight[0], bias[0]) if affine else ()
     expected = batch_norm(x[0], None, None, *learned, training=True).relu()
@@ -94,9 +95,8 @@ def test_the_way_back_through_a_relu_is_what_autograd_finds(sides, shape, affine
         assert torch.allclose(sums, torch.stack([bias.grad, weight.grad], 1))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", SMALL)  # of millions some are 0 but for a rounding, and may pass
-@affinities
+# Of millions some are 0 but for a rounding, and may pass: no large shapes.
+@cases(shape=SMALL, affine=[False, True], narrow=SMALL[1])
 def test_gradients_through_a_relu(sides, shape, affine, dtype):
     gradient = sides.draw(*shape, dtype=dtype)
     sides.compare(back_through_relu, gradient, *drawn(sides, shape, dtype), affine=affine)
@@ -117,14 +117,12 @@ def test_nothing_flows_through_a_relu_of_zero_or_of_what_is_not_a_number(sides, 
     assert sums[1, 1].isnan().tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", SHAPES)
-@affinities
 class TestKernels:
-    @pytest.mark.parametrize("relu", [False, True])
+    @cases(shape=SHAPES, affine=[False, True], relu=[False, True], narrow=SMALL[1])
     def test_normalized_slots(self, sides, shape, affine, relu, dtype):
         sides.compare(normalized, *drawn(sides, shape, dtype), affine=affine, relu=relu)
 
+    @cases(shape=SHAPES, affine=[False, True], narrow=SMALL[1])
     def test_gradients(self, sides, shape, affine, dtype):
         x, mean, scale, weight, _ = drawn(sides, shape, dtype)
         gradient = sides.draw(*shape, dtype=dtype)
@@ -144,17 +142,15 @@ def dropped(sides, shape, dtype, slots=2):
     return x, mean, scale, weight, bias, factors, sides.draw(*x.shape, dtype=dtype)
 
 
-def apart(x, beside):
+def apart(x, offset):
     """The same numbers in rows that lie apart, not at the beginning of their memory."""
-    rows = x.new_full((x.shape[1], beside + len(x) * x.shape[2]), torch.nan)
-    found = rows[:, beside:].view(x.shape[1], len(x), -1).transpose(0, 1)
+    rows = x.new_full((x.shape[1], offset + len(x) * x.shape[2]), torch.nan)
+    found = rows[:, offset:].view(x.shape[1], len(x), -1).transpose(0, 1)
     return found.copy_(x)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", DROPPED)
 class TestFactors:
-    @pytest.mark.parametrize("relu", [False, True])
+    @cases(shape=DROPPED, relu=[False, True], narrow=DROPPED[3])
     def test_normalized_slots_times_factors_plus_what_is_there(self, sides, shape, dtype, relu):
         def function(x, mean, scale, weight, bias, factors, plus):  # noqa: PLR0917
             end = {"factors": factors, "plus": plus, "out": apart(x, 24)}
@@ -162,11 +158,10 @@ class TestFactors:
 
         sides.compare(function, *dropped(sides, shape, dtype))
 
-    @pytest.mark.parametrize("relu", [False, True])
-    @pytest.mark.parametrize("beside", [0, 24, 27])
-    def test_gradients_and_sums(self, sides, shape, dtype, beside, relu):
+    @cases(shape=DROPPED, offset=[0, 24, 27], relu=[False, True], narrow=DROPPED[3])
+    def test_gradients_and_sums(self, sides, shape, dtype, offset, relu):
         def function(x, mean, scale, weight, bias, factors, gradient):  # noqa: PLR0917
-            moments, gradient = Moments(mean, scale), apart(gradient, beside)
+            moments, gradient = Moments(mean, scale), apart(gradient, offset)
             learned, end = (weight, bias), {"factors": factors, "relu": relu}
             sums = normalization_sums(gradient, x, moments, *learned, **end)
             flow = normalization_gradient(gradient, x, moments, sums, *learned, **end)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 
 from xnas.kernels import pointwise as module
 from xnas.kernels import pointwise_weights
@@ -91,8 +92,7 @@ def test_twins_are_what_autograd_finds(sides, shape):
 
 
 class TestKernels:
-    @pytest.mark.parametrize("shape", SHAPES)
-    @pytest.mark.parametrize("transposed", [False, True])
+    @cases(shape=SHAPES, transposed=[False, True])
     def test_products(self, sides, shape, transposed):
         sides.compare(product, *drawn(sides, shape, transposed=transposed))
 
@@ -123,9 +123,7 @@ class TestKernels:
         x, gradient = sides.draw(2, 1300, 5), sides.draw(2, 1300, 3)
         sides.compare(pointwise_weight_gradient, x, gradient)
 
-    @pytest.mark.parametrize("pixels", [64, 65, 190, 256, 257, 700])
-    @pytest.mark.parametrize("programs", [1, 3])
-    @pytest.mark.parametrize("outputs", [36, 70])
+    @cases(pixels=[64, 65, 190, 256, 257, 700], programs=[1, 3], outputs=[36, 70])
     def test_a_program_takes_several_blocks_in_turn(self, sides, monkeypatch, pixels, programs, outputs):
         """All of a slot's, or some; of the last blocks, pixels may be missing, or all."""
         monkeypatch.setattr(module, "PROGRAMS", programs)
@@ -140,8 +138,9 @@ class TestKernels:
         x, weight = drawn(sides, shape)
         sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=True)
 
-    @pytest.mark.parametrize("shape", [(2, 129, 5, 36), (2, 65, 40, 70)])
-    @pytest.mark.parametrize("transposed", [False, True])
+    @pytest.mark.parametrize(
+        ("shape", "transposed"), [((2, 129, 5, 36), False), ((2, 65, 40, 70), True)]
+    )
     def test_gates(self, sides, shape, transposed):
         x, weight = drawn(sides, shape, transposed=transposed)
         gate = sides.draw(shape[0], shape[1], shape[3])
@@ -160,7 +159,10 @@ class TestKernels:
 
         sides.compare(rectified, x, weight)
 
-    @pytest.mark.parametrize("shape", [(129, 5, 36), (65, 40, 70), (300, 16, 16)])
+    @pytest.mark.parametrize(
+        "shape",
+        [(129, 5, 36), *(pytest.param(s, marks=pytest.mark.gpu) for s in [(65, 40, 70), (300, 16, 16)])],
+    )
     def test_several_slots_read_a_plane_and_lie_side_by_side(self, sides, shape):
         pixels, channels, outputs = shape
         planes = sides.whole(3, 0, 0, 2)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_cases import cases
 from torch.nn.functional import avg_pool2d, max_pool2d
 
 from xnas.kernels import pools
@@ -34,7 +35,6 @@ SHAPES = [
     ),
 ]
 strides = pytest.mark.parametrize("stride", [1, 2])
-types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 NARROW = [SMALL[3], *SHAPES[len(SMALL) + 1 :]]
 
 
@@ -133,10 +133,8 @@ class TestKernels:
 PLACES = [((0, 1), (2, 3), (4, 5)), ((-1, 2), (1, 0), (3, -1)), ((-1, -1), (0, -1), (-1, -1))]
 
 
-@pytest.mark.parametrize("places", PLACES, ids=["all", "some", "one"])
-@strides
 class TestTogether:
-    """Both pools of many inputs, with their statistics; and everything that flows back to an input."""
+    """Both pools of many inputs, with their statistics; and all gradients of an input."""
 
     SHAPE = (3, 2, 7, 6, 5)
 
@@ -169,17 +167,22 @@ class TestTogether:
         assert not apart[0].any()
         return into.clone()
 
+    @cases(places=PLACES, stride=[1, 2])
     def test_outputs_and_moments(self, sides, places, stride):
         x = sides.draw(*self.SHAPE).round()
         sides.compare(self.pooled, x, places=sides.whole(*places), stride=stride)
 
-    @pytest.mark.parametrize("height", [6, 7])
+    @cases(places=PLACES, stride=[1, 2], height=[6, 7])
     def test_moments_of_many_blocks(self, sides, monkeypatch, places, stride, height):
         """Threads that compute two pixels, or one if lines are odd; the last block is not full."""
         monkeypatch.setattr(pools, "BLOCK", 64)
-        x = sides.draw(3, 2, height, 9, 5)
+        x = sides.draw(3, 1, height, 9, 5)
         sides.compare(self.pooled, x, places=sides.whole(*places), stride=stride)
 
+    @pytest.mark.parametrize(
+        ("places", "stride"),
+        [(PLACES[1], 2), *(pytest.param(one, 1, marks=pytest.mark.gpu) for one in PLACES)],
+    )
     def test_in_16_bits_moments_are_those_of_rounded_outputs(self, sides, places, stride):
         x, places = sides.draw(*self.SHAPE, dtype=torch.bfloat16), sides.whole(*places)
         sides.compare(lambda *given: self.pooled(*given, places=places, stride=stride)[:2], x)
@@ -189,7 +192,7 @@ class TestTogether:
         assert torch.allclose(found[2].double(), into.mean, atol=1e-6)
         assert torch.allclose(found[3].double(), into.scale, rtol=1e-5)
 
-    @pytest.mark.parametrize("add", [False, True])
+    @cases(places=PLACES, stride=[1, 2], add=[False, True])
     def test_all_that_flows_back(self, sides, places, stride, add):
         x, places = sides.draw(*self.SHAPE), sides.whole(*places)
         slots = max(int(places.max()) + 1, 1)
@@ -242,9 +245,7 @@ def test_the_first_of_equals_is_taken(sides, shape, stride):
     hold_maxima(sides, sides.draw(*shape).round(), stride)
 
 
-@strides
-@types
-@pytest.mark.parametrize("unusual", [torch.nan, torch.inf, -torch.inf])
+@cases(unusual=[torch.nan, torch.inf, -torch.inf], stride=[1, 2], narrow=torch.inf)
 def test_what_is_not_finite_is_taken_as_pytorch_takes_it(sides, stride, dtype, unusual):
     """The last NaN of a window, and the first pixel of a window of -inf."""
     x = sides.draw(2, 2, 7, 6, 5, dtype=dtype)

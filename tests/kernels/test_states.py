@@ -1,26 +1,21 @@
 """States side by side, and gradients added up: kernels against twins."""
 
-import pytest
 import torch
+from kernel_cases import cases
 
 from xnas.kernels.states import join, total
 
-types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-shapes = pytest.mark.parametrize("shape", [(1, 1), (700, 3), (33, 36), (130, 40), (9, 131)])
+SHAPES = [(1, 1), (700, 3), (33, 36), (130, 40), (9, 131)]
 
 
-@types
-@shapes
-@pytest.mark.parametrize("count", [1, 2, 4, 6])
+@cases(shape=SHAPES, count=[1, 2, 4, 6], narrow=(33, 36))
 def test_states_side_by_side(sides, shape, count, dtype):
     states = [sides.draw(*shape, dtype=dtype) for _ in range(count)]
     assert torch.equal(sides.kernel(join, states), torch.cat(states, 1))
     assert torch.equal(sides.twin(join, states), torch.cat(states, 1))
 
 
-@types
-@shapes
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9])
+@cases(shape=SHAPES, count=[1, 2, 3, 4, 5, 9], narrow=(33, 36))
 def test_a_sum_of_gradients_some_of_which_are_channels_of_wider_rows(sides, shape, count, dtype):
     def function(*gradients):
         pixels, channels = shape

@@ -1,9 +1,11 @@
 """Operations on kernels are the plain modules: outputs, gradients, statistics. A CPU has the twins."""
 
 import copy
+from itertools import product
 
 import pytest
 import torch
+from kernel_cases import covering
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -63,11 +65,20 @@ def never(*_arguments, **_options):
     raise AssertionError("computed on kernels")
 
 
-@pytest.mark.parametrize("name", CONVOLUTIONS + POOLS)
-@pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("shape", [(3, 5, 7, 9), (3, 8, 8, 6)])
-@pytest.mark.parametrize("dtype", list(TOLERANCE))
-@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+EVERY_PAIR = covering(
+    list(
+        product(
+            CONVOLUTIONS + POOLS,
+            [1, 2],
+            [(3, 5, 7, 9), (3, 8, 8, 6)],
+            list(TOLERANCE),
+            [torch.contiguous_format, torch.channels_last],
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(("name", "stride", "shape", "dtype", "layout"), EVERY_PAIR)
 def test_a_step_is_that_of_plain_modules(name, stride, shape, dtype, layout):
     plain, fused = pair(name, shape[1], stride, dtype)
     fused = fused.to(memory_format=layout)

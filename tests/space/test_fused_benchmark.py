@@ -89,8 +89,13 @@ def assert_same(plain, fused, batch, tolerance):
         torch.testing.assert_close(value, state[name], **tolerance)
 
 
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("seed", "training"),
+    [
+        *((seed, seed % 3 > 0) for seed in range(8)),
+        *(pytest.param(seed, seed % 3 == 0, marks=pytest.mark.slow) for seed in range(12)),
+    ],
+)
 def test_it_computes_what_the_modules_do_for_any_living_experts(seed, training):
     space = (SPACE, WITH_NONE)[seed % 2]
     plain, fused = pair_of(space, seed=seed, channels=2 + seed % 5, cells=1 + seed % 2)
@@ -124,7 +129,7 @@ def test_its_kernels_compute_what_the_modules_do(monkeypatch, deaths):
     fused.fuse()
     for module in (departures, returns, rewards, square_weights):
         monkeypatch.setattr(module, "compiles_for", lambda _: True)
-    assert_same(plain, fused, batch_of(plain, size=(8, 12), batch=4), SINGLE)
+    assert_same(plain, fused, batch_of(plain, size=(8, 8), batch=3), SINGLE)
 
 
 @pytest.mark.parametrize("name", WITH_NONE.operations)
@@ -259,7 +264,7 @@ def test_every_batch_is_counted():
     assert set(counts.values()) == {3}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_in_16_bits_it_is_as_close_as_the_modules_are(seed):
     plain, fused = pair_of(SPACE, seed=seed, dtype=torch.float32, channels=8)
     fused.fuse()

@@ -141,7 +141,9 @@ def test_it_computes_what_the_modules_do(space, sizes, size):
     assert_same(plain, fused, batch_of(plain, size=size))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 10))]
+)
 def test_it_computes_what_the_modules_do_for_any_living_experts(seed):
     nodes = 4 if seed < 4 else 2 + seed % 3
     space = SearchSpace("some", (SPACE, WITH_NONE)[seed % 2].operations, nodes=nodes)
