@@ -10,9 +10,9 @@ from xnas.kernels import language
 MODULES = [
     importlib.import_module(f"xnas.kernels.{name}")
     for name in (
-        *("departures", "depthwise", "depthwise_weights", "halves", "mixing", "mixing_gradients"),
-        *("moments", "normalization", "normalization_gradients", "pointwise", "pointwise_weights"),
-        *("pool_gradients", "pools", "returns", "rewards", "square_weights", "states", "sums"),
+        *("depthwise", "depthwise_weights", "fan_out", "fan_out_gradients", "halves", "mixing"),
+        *("mixing_gradients", "moments", "normalization", "normalization_gradients", "pointwise"),
+        *("pointwise_weights", "pool_gradients", "pools", "rewards", "square_weights", "states", "sums"),
     )
 ]
 

@@ -43,7 +43,7 @@ moments.gather_moments(flat, found)
 mixing.mix(flat, found, zero, torch.ones(1), out=out[0])
 mixing_gradients.term_products(out[0], flat, found, slots=zero, out=products)
 mixing_gradients.advice_gradient(
-    out, flat, found, mixing_gradients.Lanes(zero, both, zero), targets=zero,
+    out, flat, found, mixing_gradients.Readers(zero, both, zero), targets=zero,
     weights=torch.ones(1), products=products, held=True, out=torch.empty_like(flat),
 )
 normalization.normalize(flat, found, relu=True)

@@ -7,7 +7,7 @@ from torch.nn.functional import batch_norm
 
 from xnas.kernels import mixing_gradients
 from xnas.kernels.mixing import Copies, mix
-from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
+from xnas.kernels.mixing_gradients import Readers, advice_gradient, term_products
 from xnas.kernels.moments import Moments, gather_moments
 
 SLOTS, NODES = 4, 3
@@ -51,7 +51,7 @@ def gradient_of(  # noqa: PLR0917
         gradients,
         advice,
         Moments(mean, scale),
-        Lanes(slots, first, terms),
+        Readers(slots, first, terms),
         targets=targets,
         weights=weights,
         products=products,
@@ -165,8 +165,8 @@ def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
     given, targets = drawn(sides, shape, torch.bfloat16), sides.whole(*TARGETS)
     sides.compare(products_of, *given, targets, sides.whole(*TERM_SLOTS))
     weights, products = sides.draw(len(TERMS)), sides.draw(len(TERMS), 2, shape[1])
-    lanes = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
-    sides.compare(gradient_of, *given, *lanes, targets, weights, products, held=True)
+    readers = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
+    sides.compare(gradient_of, *given, *readers, targets, weights, products, held=True)
 
 
 def test_two_launches_give_the_same_bits(sides):
@@ -175,8 +175,8 @@ def test_two_launches_give_the_same_bits(sides):
     sides.repeat(mixed, *given[1:], slots, weights)
     sides.repeat(products_of, *given, targets, slots)
     products = sides.kernel(products_of, *given, targets, slots)
-    lanes = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
-    sides.repeat(gradient_of, *given, *lanes, targets, weights, products, held=True)
+    readers = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
+    sides.repeat(gradient_of, *given, *readers, targets, weights, products, held=True)
 
 
 def test_mixtures_are_stored_wider_than_their_advice(sides):

@@ -6,7 +6,7 @@ from kernel_cases import cases
 from torch.nn.functional import avg_pool2d, max_pool2d
 
 from xnas.kernels import pools
-from xnas.kernels.mixing_gradients import Lanes
+from xnas.kernels.mixing_gradients import Readers
 from xnas.kernels.moments import Moments, gather_moments
 from xnas.kernels.pool_gradients import (
     Convolved,
@@ -162,7 +162,7 @@ class TestTogether:
             into=into,
             add=add,
             convolved=Convolved(flows, arrivals),
-            passed=Passed(nodes.movedim(1, 0), targets, weights, Lanes(terms, first, terms)),
+            passed=Passed(nodes.movedim(1, 0), targets, weights, Readers(terms, first, terms)),
         )
         assert not apart[0].any()
         return into.clone()

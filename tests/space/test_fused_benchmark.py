@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from xnas import ConfigError, split_parameters
-from xnas.kernels import departures, language, returns, rewards, square_weights
+from xnas.kernels import fan_out, fan_out_gradients, language, rewards, square_weights
 from xnas.space import SPACES, CellKind
 from xnas.space.benchmark_supernet import BenchmarkSearchCell, BenchmarkSupernet
 from xnas.space.fused_benchmark import FusedCells
@@ -127,7 +127,7 @@ def test_its_kernels_compute_what_the_modules_do(monkeypatch, deaths):
     wipe(plain, doomed)
     wipe(fused, doomed)
     fused.fuse()
-    for module in (departures, returns, rewards, square_weights):
+    for module in (fan_out, fan_out_gradients, rewards, square_weights):
         monkeypatch.setattr(module, "compiles_for", lambda _: True)
     assert_same(plain, fused, batch_of(plain, size=(8, 8), batch=3), SINGLE)
 

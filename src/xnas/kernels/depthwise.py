@@ -1,4 +1,4 @@
-"""ReLU and depthwise convolution of many slots at once, and the gradients of what they read.
+"""ReLU and depthwise convolution of many slots in one launch, and the gradients of their inputs.
 
 Images are (inputs, batch, height, width, channels): channels last, so that a shifted pixel is as well
 aligned as its neighbour. A slot is one convolution: it reads the input that a `Plan` names, with its
@@ -74,7 +74,7 @@ def depthwise_input_gradient(
     stride: int,
     into: Tensor,
 ) -> None:
-    """Put what flows back from each of the plan's groups, through the ReLU, into `into`.
+    """Put the gradient of the input of each of the plan's groups, through the ReLU, into `into`.
 
     `into` is (groups, batch, height, width, channels). Either `x` or its ReLU will do; with None there
     was no ReLU.
@@ -151,7 +151,7 @@ class _Mode(NamedTuple):
     vector: int
     """Channels of a lane."""
     block: int
-    """Lanes of a program."""
+    """Readers of a program."""
 
 
 @kernel(numbers=["images"], tables=["table", "group_table", "members"])

@@ -14,7 +14,7 @@ from torch.nn.grad import conv2d_input, conv2d_weight
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Convolutions, a slot each, and the groups in which their gradients flow back."""
+    """Convolutions, a slot each, and the groups in which their input gradients are added up."""
 
     rows: tuple[tuple[int, int, int], ...]
     """Of each slot the input that it reads, its side and its dilation."""

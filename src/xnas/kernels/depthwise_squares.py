@@ -1,4 +1,4 @@
-"""The gradient of what a depthwise convolution of stride 2 reads.
+"""The gradient of the input of depthwise convolutions of stride 2.
 
 A lane computes a square of two by two pixels of the image, to which belongs one pixel of the gradient.
 Which taps lead from a pixel of the gradient to a pixel of the square is known beforehand: of dilation

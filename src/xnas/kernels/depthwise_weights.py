@@ -1,4 +1,4 @@
-"""Gradients of the weights of depthwise convolutions, of many slots at once.
+"""Gradients of the weights of depthwise convolutions, of many slots in one launch.
 
 A program adds up one column of a slot's taps over a share of the runs of pixels (`depthwise`), so that
 the pixels of a column of the image serve all its taps; shares are added up in a fixed order.

@@ -1,4 +1,4 @@
-"""The even and the odd pixels of images, as factorised reductions take them; and the way back.
+"""The even and the odd pixels of images, as factorised reductions take them, and their gradients.
 
 Of four neighbours the even pixel is at the top left and the odd one at the bottom right. Beyond the edge
 of an odd size the odd ones are 0. Images are (images, height, width, channels), halves those of half the
@@ -160,9 +160,9 @@ def _spread(
             value = before + tl.where(gates, value, 0.0)
         else:
             value = tl.load(halves + half * plane + here, mask=there, other=0.0)
-            beside, present = _pixels(m, half, 1 - half, height, width)
+            neighbour, present = _pixels(m, half, 1 - half, height, width)
             nothing = tl.zeros(here.shape, into.dtype.element_ty)
-            tl.store(into + beside * channels + c, nothing, mask=known & present)
+            tl.store(into + neighbour * channels + c, nothing, mask=known & present)
         tl.store(into + place, value, mask=there)
 
 

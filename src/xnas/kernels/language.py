@@ -1,7 +1,7 @@
-"""Triton, if it is there: the plain twins of the kernels need none of it.
+"""Decorators for Triton kernels, which do nothing where Triton is not installed.
 
 Triton compiles a kernel when it is launched for the first time, one after another; a network has some
-sixty. `rehearsal` finds out which kernels a step launches, and compiles them on all cores at once.
+sixty. `rehearsal` finds out which kernels a step launches, and compiles them on all cores in parallel.
 """
 
 from __future__ import annotations

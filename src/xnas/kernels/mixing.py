@@ -3,7 +3,7 @@
 `advice` (slots, pixels, channels) holds what experts computed, before their batch norm. A term is one
 expert on one edge: it takes the advice of a `slot`, normalised by that slot's moments, with a weight.
 Terms of one node are added up. A slot without a batch norm has mean 0 and scale 1. `mixing_gradients`
-has the way back.
+has the backward kernels.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The way back through weighted sums of experts: inner products of terms, and gradients of advice.
+"""Backward kernels of `mixing`: inner products of terms, and gradients of advice.
 
 The inner product of a node's gradient with the normalised advice of a term is needed twice: it is the
 reward of the term, negated, and it is what batch norm's own gradient needs; `term_products` computes it
-once. Terms are those of `mixing`. Nothing flows through the statistics of a slot without a batch norm:
-it is not `held`.
+once. Terms are those of `mixing`. A slot without a batch norm has no statistics for a gradient to pass
+through: it is not `held`.
 
-Memory is all that these kernels wait for. A program looks up its terms or its lane once, then goes
-through many blocks of pixels. Several terms share what it reads of their node's gradient; most lanes
+Memory is all that these kernels wait for. A program looks up its terms or its slot once, then goes
+through many blocks of pixels. Several terms share what it reads of their node's gradient; most slots
 have one term, whose gradient is asked for together with the advice. `aligned` tells the compiler what it
 cannot see of run-time strides, so that a thread reads 16 bytes at a time.
 """
@@ -24,14 +24,14 @@ from xnas.kernels.mixing import BLOCK
 from xnas.kernels.moments import Moments
 from xnas.kernels.sums import add_up
 
-PROGRAMS = 1980  # of a launch: lanes have different numbers of terms, and many programs even it out
+PROGRAMS = 1980  # of a launch: slots have different numbers of terms, and many programs even it out
 TOGETHER = 4  # terms whose inner products a program computes
 SUMS_PROGRAMS = 264  # 2 on each multiprocessor of an H200, twice as large as others
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
-    """Slots and the terms that read them: those of lane i are terms[first[i] : first[i + 1]]."""
+class Readers:
+    """Slots and the terms that read them: those of slots[i] are terms[first[i] : first[i + 1]]."""
 
     slots: Tensor
     first: Tensor
@@ -100,7 +100,7 @@ def advice_gradient(
     gradients: Tensor,
     advice: Tensor,
     moments: Moments,
-    lanes: Lanes,
+    readers: Readers,
     *,
     targets: Tensor,
     weights: Tensor,
@@ -108,15 +108,15 @@ def advice_gradient(
     held: bool,
     out: Tensor,
 ) -> None:
-    """Put what flows back along each lane, through batch norm if `held`, into `out`.
+    """Put the gradient of each slot of the readers, through batch norm if `held`, into `out`.
 
-    `out` is (lanes, pixels, channels). Each term of a lane has a node in `targets`, whose gradient
+    `out` is (slots, pixels, channels). Each term of a slot has a node in `targets`, whose gradient
     stands in `gradients` (nodes, pixels, channels), a weight, and its inner `products`. Rows of a
     gradient may lie apart.
     """
     if not len(out):
         return
-    slots, first, terms = lanes.slots, lanes.first, lanes.terms
+    slots, first, terms = readers.slots, readers.first, readers.terms
     if not compiles_for(advice):
         out.copy_(
             plain_advice_gradient(
@@ -296,7 +296,7 @@ def _advice_gradient(
 
 @inside
 def _term(gradients, terms, targets, weights, number, end, node, pixels):
-    """Weight of a lane's term, where the gradient of its node begins, and its pixels: 0 without it."""
+    """Weight of a slot's term, where the gradient of its node begins, and its pixels: 0 without it."""
     term = tl.load(terms + number, mask=number < end, other=0)
     weight = tl.load(weights + term, mask=number < end, other=0.0).to(tl.float32)
     target = tl.load(targets + term, mask=number < end, other=0).to(tl.int64)

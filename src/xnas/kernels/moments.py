@@ -1,7 +1,7 @@
-"""Batch statistics of many slots at once: mean and 1 / deviation, a slot and a channel.
+"""Batch statistics of many slots: mean and 1 / deviation per slot and channel.
 
 Blocks of pixels give a mean and a sum of squares about it; those of all blocks are added up by the rule
-of Chan, Golub and LeVeque, which does not cancel. The order is fixed, so the result is, too.
+of Chan, Golub and LeVeque, which does not cancel. The order is fixed, and so is the result.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Batch norm with given moments, and a ReLU perhaps: slots of their own, not mixed.
 
 Everything is (slots, pixels, channels); a learned scale and shift are (slots, channels). What is
-normalised may be multiplied by a factor an image, drop path's, and added to something that is there.
-Factors are (batch), and pixels those of one image after another. `normalization_gradients` has the way
-back, and shares how lanes are dealt out.
+normalised may be multiplied by a factor per image, drop path's, and added to something that is there.
+Factors are (batch), and pixels those of one image after another. `normalization_gradients` has the
+backward kernels, and shares how lanes are dealt out.
 
 A thread has a few neighbouring channels, as many as divide everything up to 8, and the same ones in
 all of its steps: pixels times channels are dealt out without a gap, whatever the number of channels.

@@ -1,8 +1,8 @@
-"""The way back through batch norm: the sums over pixels that it needs, and the gradient.
+"""Backward kernels of batch norm: the sums over pixels that it needs, and the gradient.
 
-Factors of drop path are read along with the gradient. The way back through a ReLU is part of it, too: it
-sees what was positive in what it normalises anyway, and nobody needs to read the results again. Shapes
-and lanes are those of `normalization`.
+Factors of drop path are read along with the gradient. The gradient of a ReLU is also part of it: what
+was positive is seen in what is normalised anyway, and results need not be read again. Shapes and lanes
+are those of `normalization`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def normalization_sums(
     """Σ G and Σ G · normalised x over the pixels (slots, 2, channels), of a gradient times `factors`.
 
     They are the gradients of the shift and of the scale. Rows of the gradient may lie apart. If a `relu`
-    came next, nothing flows back where the result was not positive; only this needs `weight` and `bias`.
+    came next, the gradient is 0 where the result was not positive; only this needs `weight` and `bias`.
     """
     slots, pixels, channels = x.shape
     out = moments.mean.new_empty(slots, 2, channels)
@@ -110,11 +110,11 @@ def normalization_gradient(
     factors: Tensor | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """What flows back through batch norm to `x`, of a gradient times `factors`.
+    """Gradient of `x`, the input of batch norm, from that of its output times `factors`.
 
     Rows of the gradient may lie apart. `products` (slots, 2, channels) are those of
-    `normalization_sums`. If a `relu` came next, nothing flows where the result was not positive; only
-    this needs the `bias`.
+    `normalization_sums`. If a `relu` came next, the gradient is 0 where the result was not positive;
+    only this needs the `bias`.
     """
     if out is None:
         out = torch.empty_like(x)
@@ -175,7 +175,7 @@ def plain_normalization_gradient(
 
 
 def _gated(flow: Tensor, result: Tensor) -> Tensor:
-    """What flows back through a ReLU of the result; nothing through what is not a number."""
+    """Gradient through a ReLU of the result; 0 where that is not a number."""
     return torch.where(result > 0, flow, 0.0)
 
 
@@ -290,7 +290,7 @@ def _gradient(
 
 @inside
 def _gate(flow, value, factor, shift, shifted: tl.constexpr):
-    """What flows back through a ReLU of the value by its factor, and shifted."""
+    """Gradient through a ReLU of the value by its factor, and shifted."""
     result = value * factor
     if shifted:
         result += shift

@@ -1,4 +1,4 @@
-"""Pointwise convolutions of many slots at once: a matrix product a slot, with the moments of its result.
+"""Pointwise convolutions of many slots: a matrix product per slot, with the moments of its result.
 
 Inputs are (slots, pixels, channels), weights (slots, channels in, channels out). Slots may lie side by
 side: of inputs or results that are fewer than the weights, a row holds the channels of several slots in
@@ -79,7 +79,7 @@ def slots_of(x: Tensor, slots: int) -> Tensor:
 
 
 def _side_by_side(x: Tensor, planes: int) -> Tensor:
-    """The way back from `slots_of`."""
+    """The inverse of `slots_of`."""
     return x.view(planes, -1, *x.shape[1:]).transpose(1, 2).flatten(2)
 
 
@@ -93,7 +93,7 @@ def launch_pointwise(
     gate: Tensor | None = None,
     relu: bool = False,
 ) -> None:
-    """The kernel of `pointwise`; `partial` receives a mean and a sum of squares a program."""
+    """The kernel of `pointwise`; `partial` receives a mean and a sum of squares per program."""
     pixels = x.shape[1]
     slots, channels, outputs = weight.shape
     block_k, several = _depth(x, channels)
@@ -134,8 +134,8 @@ def launch_pointwise(
 def _depth(x: Tensor, channels: int) -> tuple[int, bool]:
     """Channels of a step, and whether a program takes several blocks of pixels in turn.
 
-    It does if all channels fit into a step, so that it can hold the weights; there, registers have to
-    suffice for moments, too. Numbers of 32 bits are multiplied without tensor cores, from registers.
+    It does if all channels fit into a step, so that it can hold the weights; there, registers also have
+    to suffice for moments. Numbers of 32 bits are multiplied without tensor cores, from registers.
     """
     whole = max(16, power_of_two(channels))
     if x.element_size() > 2:

@@ -1,4 +1,4 @@
-"""Gradients of the weights of pointwise convolutions, of many slots at once.
+"""Gradients of the weights of pointwise convolutions, of many slots in one launch.
 
 A program multiplies a tile of channels over a share of the pixels; shares are added up in a fixed order.
 """

@@ -1,4 +1,4 @@
-"""Gradients of 3x3 pools, and with them whatever else flows back to an input, in one pass.
+"""Gradients of the inputs of 3x3 pools, with those of their other uses, in one pass.
 
 An input (batch, height, width, channels) may have been pooled, convolved, and passed on as it is.
 Gradients gather, so that no two programs write to one pixel. A thread computes two pixels, one above the
@@ -18,7 +18,7 @@ from torch.nn.functional import avg_pool2d
 
 from xnas.kernels.blocks import alignment, lane_width, parts
 from xnas.kernels.language import compiles_for, inside, kernel, tl
-from xnas.kernels.mixing_gradients import Lanes
+from xnas.kernels.mixing_gradients import Readers
 from xnas.kernels.pools import KINDS, alone, channels_first, channels_last
 
 BLOCK = 512  # numbers of a line that a program computes
@@ -26,7 +26,7 @@ BLOCK = 512  # numbers of a line that a program computes
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """What flows back to the pools: gradients of the slots, what the maxima took, and `places`."""
+    """Gradients of the pools: those of their slots, what the maxima took, and `places`."""
 
     gradient: Tensor
     taken: Tensor
@@ -35,17 +35,17 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Gradients of nodes (nodes, pixels, channels) that took an input as it is, as terms of a lane."""
+    """Gradients of nodes (nodes, pixels, channels) that took an input as it is, and their terms."""
 
     gradients: Tensor
     targets: Tensor
     weights: Tensor
-    lanes: Lanes
+    readers: Readers
 
 
 @dataclass(frozen=True, slots=True)
 class Convolved:
-    """What flows back to input i from convolutions: flows[first[i] : first[i + 1]]."""
+    """Gradients of input i through convolutions: flows[first[i] : first[i + 1]]."""
 
     flows: Tensor
     first: Tensor
@@ -61,7 +61,7 @@ def input_gradient(
     passed: Passed | None = None,
     kinds: Sequence[str] = KINDS,
 ) -> None:
-    """Put all that flows back to the inputs into `into`, or add it to what is there.
+    """Put the gradients of the inputs into `into`, or add them to what is there.
 
     `into` is (inputs, batch, height, width, channels); pixels may lie apart. `kinds` are the pools
     that occur.
@@ -116,8 +116,8 @@ def plain_input_gradient(
             first, last = convolved.first[index : index + 2].tolist()
             one += convolved.flows[first:last].sum(0)
         if passed is not None:
-            first, last = passed.lanes.first[index : index + 2].tolist()
-            for term in passed.lanes.terms[first:last].tolist():
+            first, last = passed.readers.first[index : index + 2].tolist()
+            for term in passed.readers.terms[first:last].tolist():
                 flow = passed.weights[term] * passed.gradients[int(passed.targets[term])]
                 one += flow.view_as(one)
     into.copy_(total)
@@ -167,8 +167,8 @@ def _launch(
         nodes,
         none if passed is None else passed.targets,
         none if passed is None else passed.weights,
-        none if passed is None else passed.lanes.first,
-        none if passed is None else passed.lanes.terms,
+        none if passed is None else passed.readers.first,
+        none if passed is None else passed.readers.terms,
         into,
         strips,
         height,

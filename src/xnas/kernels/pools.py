@@ -1,7 +1,8 @@
-"""3x3 pools over images (inputs, batch, height, width, channels); `pool_gradients` has the way back.
+"""3x3 pools over images (inputs, batch, height, width, channels).
 
 Maximum and average of an input are computed together. The maximum remembers which of its nine pixels it
-took, the first of equal ones as PyTorch does; the average counts no padding.
+took, the first of equal ones as PyTorch does; the average counts no padding. `pool_gradients` has the
+backward kernels.
 
 A thread computes two pixels, one above the other, of the same channels: their windows share lines, and
 what a line gives (its maximum, its sum) is computed once. Strides are 1 or 2.
@@ -95,7 +96,7 @@ def channels_first(x: Tensor) -> Tensor:
 
 
 def channels_last(images: Tensor, like: Tensor) -> Tensor:
-    """The way back, to as many inputs and images of each as `like` has."""
+    """The inverse of `channels_first`, with as many inputs and images of each as `like` has."""
     last = images.permute(0, 2, 3, 1)
     return last.reshape(*like.shape[:2], *last.shape[1:])
 

@@ -2,7 +2,7 @@
 
 That with a normalised output is needed twice: its sum over channels is the negative reward of that
 convolution, and batch norm's own gradient takes it channel by channel. Programs give partial sums, which
-are added up in a fixed order: two runs give the same bits. The terms are those of `departures`.
+are added up in a fixed order: two runs give the same bits. The terms are those of `fan_out`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from xnas.kernels.blocks import parts
-from xnas.kernels.departures import (
+from xnas.kernels.fan_out import (
     BLOCK,
     Advice,
     Routes,
@@ -26,7 +26,7 @@ from xnas.kernels.departures import (
 from xnas.kernels.language import compiles_for, kernel, tl
 
 
-def departure_products(
+def fan_out_products(
     gradients: Tensor,
     state: Tensor,
     advice: Advice | None,
@@ -42,7 +42,7 @@ def departure_products(
     (weights), if given, get Σ G · f of every expert f.
     """
     if not compiles_for(state):
-        plain_departure_products(gradients, state, advice, routes, rewards=rewards, products=products)
+        plain_fan_out_products(gradients, state, advice, routes, rewards=rewards, products=products)
         return
     raw, moments = or_anything(advice, state)
     nodes, _, height, width, channels = gradients.shape
@@ -54,7 +54,7 @@ def departure_products(
     blocks = parts(pixels, turns * block_m)
     rows = routes.slots + (1 if rewards is None else 3) * nodes
     partial = products.new_empty(blocks, rows, channels, dtype=torch.float32)
-    _departure_products[(blocks, nodes, columns)](
+    _fan_out_products[(blocks, nodes, columns)](
         gradients,
         state,
         raw,
@@ -90,7 +90,7 @@ def departure_products(
     )
 
 
-def plain_departure_products(
+def plain_fan_out_products(
     gradients: Tensor,
     state: Tensor,
     advice: Advice | None,
@@ -99,7 +99,7 @@ def plain_departure_products(
     rewards: Tensor | None,
     products: Tensor,
 ) -> None:
-    """The twin of `departure_products`."""
+    """The twin of `fan_out_products`."""
     flows, x = gradients.to(products.dtype), state.to(products.dtype)
     products[routes.slots :] = flows.flatten(1, -2).sum(1)
     if advice is not None:
@@ -119,7 +119,7 @@ def plain_departure_products(
     numbers=["pixels", "height", "width", "turns", "slots", "pooled", "rows"],
     tables=["places"],
 )
-def _departure_products(
+def _fan_out_products(
     gradients,
     state,
     raw,
@@ -217,7 +217,7 @@ def _add_blocks(
         known = c < tl.where(row < slots + nodes, channels, 0)
         tl.store(products + row * channels + c, of_row, mask=known)
         everything += tl.sum(of_row, 0)
-    # Sums of gradients, which stand between, reward nobody.
+    # Sums of gradients, which stand between, are no rewards.
     place = tl.where(row < slots, row, row - nodes)
     earned = (row < slots) | (row >= slots + nodes)
     tl.store(rewards + place, everything, mask=earned & (rewarded > 0))

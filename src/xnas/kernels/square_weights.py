@@ -1,6 +1,6 @@
 """Gradients of the weights of 3x3 convolutions, stride 1, of images that lie channels-last.
 
-The gradient of a tap is a matrix product over all pixels: of what flows back to each with the pixel that
+The gradient of a tap is a matrix product over all pixels: of the gradient of each with the pixel that
 the tap sees from there. A program multiplies a tile of channels over a share of the pixels, for all nine
 taps; of a column of an image it takes a few pixels together, a run, which see each other's neighbours.
 Shares are added up in a fixed order.

@@ -1,4 +1,4 @@
-"""States of a cell, side by side; and gradients of one state, added up: a pass over memory each.
+"""Concatenation of the states of a cell, and the sum of the gradients of one state, in one pass each.
 
 A state is (pixels, channels). What several edges read gets a gradient from each of them; those that come
 from the cell's output are some channels of wider rows.

@@ -1,4 +1,4 @@
-"""Convolutions with batch norm of a training, on kernels, with gradients of their own.
+"""Convolutions with batch norm on kernels, for training final networks, with gradients of their own.
 
 A separable convolution is stages of ReLU, depthwise convolution, 1x1 convolution and batch norm. All of
 them are one function of autograd here, and so are projections and factorised reductions: images stay
@@ -6,7 +6,7 @@ them are one function of autograd here, and so are projections and factorised re
 gathered while the 1x1 convolution computes; the ReLU of the second stage is part of the batch norm
 before it. Drop path and the sum at a node are part of the last batch norm. What backward needs is kept,
 not computed again: a training has memory to spare. Sums are made in float32 at least, whatever the
-images are. `fused_states` has what is no convolution.
+images are. `fused_states` has what is no convolution; `space.fused_cell` serves searches.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class _Projection(torch.autograd.Function):
 
 
 def reduction(x: Tensor, even: nn.Conv2d, odd: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
-    """ReLU, a 1x1 convolution of the even pixels beside one of the odd ones, batch norm, in training."""
+    """ReLU, 1x1 convolutions of the even and of the odd pixels, batch norm, in training."""
     norm.get_buffer("num_batches_tracked").add_(1)
     learned = even.weight, odd.weight, norm.weight, norm.bias
     with _settled_type(x) as images:

@@ -1,4 +1,7 @@
-"""What a cell does with its states besides convolving them, on kernels: pools, sums of gradients, joins.
+"""Pools, concatenation and sums of gradients on kernels, for training final networks.
+
+Only networks that are trained from scratch use this module and `fused`. The cells of a search are
+computed by `space.fused_cell`.
 
 Kernels want images (1, batch, height, width, channels), which is what channels-last tensors are in
 memory: `slot_of` and `images_of` go there and back, and copy nothing if images lie so.
@@ -104,5 +107,5 @@ def pixels_of(gradient: Tensor) -> Tensor:
 
 
 def images_of(x: Tensor) -> Tensor:
-    """The way back: channels-last."""
+    """The inverse of `slot_of`: channels-last images."""
     return x[0].permute(0, 3, 1, 2)

@@ -1,12 +1,12 @@
-"""One cell of NAS-Bench-201 as an autograd function, its backward written out.
+"""One cell of NAS-Bench-201 as an autograd function with a backward pass of its own.
 
-Autograd would copy where edges part and add where they meet. Here a state needs, on the way out, one
-convolution, its statistics, and one kernel that adds everything that leaves it to all later nodes; on
-the way back the inner products, which are rewards and what batch norm's gradient needs, one kernel up
+Autograd would copy where edges part and add where they meet. Here a state needs in the forward pass one
+convolution, its statistics, and one kernel that adds all its experts to the later nodes; in the backward
+pass the inner products, which are rewards and what batch norm's gradient needs, one kernel up
 to the convolution, the convolution's own, and one that gathers the state's gradient.
 
 Images lie channels-last. Sums of nodes wait for the next state in the images' own type: a state is added
-in 32 bits, and rounding once a state, twice more than needed, is as autocast does with modules; wider
+in 32 bits, and rounding once per state, twice more than needed, is as autocast does with modules; wider
 sums would be read and written at twice the cost.
 """
 
@@ -20,15 +20,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import conv2d
 
-from xnas.kernels.beside import Beside
-from xnas.kernels.departures import Advice, Routes, depart, gather_slots
+from xnas.kernels.fan_out import Advice, Routes, fan_out, gather_slots
+from xnas.kernels.fan_out_gradients import raw_gradient, state_gradient
 from xnas.kernels.moments import EPSILON, Moments
-from xnas.kernels.returns import raw_gradient, state_gradient
-from xnas.kernels.rewards import departure_products
+from xnas.kernels.rewards import fan_out_products
 from xnas.kernels.square_weights import square_gradients, square_weight_gradient
+from xnas.kernels.streams import SideStream
 
 POINTWISE, SQUARE = "nor_conv_1x1", "nor_conv_3x3"
-SAVED = 5  # tensors a state
+SAVED = 5  # tensors per state
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class CellPass(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor | None]:
         """The last node, and its ReLU if asked for; `rectified` is the ReLU of `x`, if it is known.
 
-        `weights` are those of all states, a row after the other; `kernels` are one a state, or None.
+        `weights` are those of all states, a row after the other; `kernels` are one per state, or None.
         """
         routes, saved, state = setting.routes, list[Tensor | None](), _last(x)
         ctx.setting = setting
@@ -75,7 +75,7 @@ class CellPass(torch.autograd.Function):
                 else:
                     saved += [None] * SAVED
                 rectified = _first(torch.empty_like(later[0])) if asked[number] else None
-                depart(
+                fan_out(
                     state,
                     advice,
                     routes[number],
@@ -103,7 +103,7 @@ class CellPass(torch.autograd.Function):
         if needed[3]:
             given[3] = earned = torch.empty_like(weights)
             rewards = list(earned.split_with_sizes(sizes))
-        towards, beside = torch.empty_like(sums), Beside(x.device)  # towards: gradients of the nodes
+        towards, side = torch.empty_like(sums), SideStream(x.device)  # towards: gradients of the nodes
         towards[-1].copy_(_last(gradient))
         with torch.autocast(x.device.type, enabled=False):
             for number, row in reversed(list(enumerate(weights.split_with_sizes(sizes)))):
@@ -112,7 +112,7 @@ class CellPass(torch.autograd.Function):
                 advice = None if raw is None else Advice(raw, Moments(mean, scale))
                 products = weights.new_empty((route.slots + len(received), x.shape[1]))
                 if advice is not None or needed[3]:
-                    departure_products(
+                    fan_out_products(
                         received,
                         states[number],
                         advice,
@@ -125,7 +125,7 @@ class CellPass(torch.autograd.Function):
                     flow = torch.empty_like(raw)
                     raw_gradient(received, advice, route, row, products, held=setting.training, out=flow)
                     if needed[4 + number]:
-                        with beside.branch(flow):
+                        with side.branch(flow):
                             given[4 + number] = _kernel_gradient(flow, rectified)
                     if wanted:
                         back = _back_convolved(flow, rectified, kernel)
@@ -134,7 +134,7 @@ class CellPass(torch.autograd.Function):
                     out = towards[number - 1] if number else torch.empty_like(states[0])
                     state_gradient(received, convolved, route, row, out=out)
                     given[1] = None if number else _first(out)
-        beside.join()
+        side.join()
         return tuple(given)
 
 

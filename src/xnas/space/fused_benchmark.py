@@ -1,14 +1,14 @@
-"""NAS-Bench-201's search cells in few kernels: what leaves a state is computed together.
+"""NAS-Bench-201's search cells in few kernels: all experts that read a state are computed together.
 
 On a GPU the plain cells wait for launches, not for arithmetic, so kernels are what is saved here:
 
-- The convolutions that leave a state are one: 1x1 kernels are laid into the middle of 3x3 ones. That is
+- The convolutions that read a state are one: 1x1 kernels are laid into the middle of 3x3 ones. That is
   nine times their arithmetic and still cheaper than a second convolution, a copy that joins the two and
-  the same on the way back; and one pass over its output then serves the batch norms of all.
-- Batch norm, pool and skip of all edges that leave a state are added to the nodes with their mixture
+  the same in the backward pass; and one pass over its output then serves the batch norms of all.
+- Batch norm, pool and skip of all edges that read a state are added to the nodes with their mixture
   weights in one kernel, and their inner products, the negative rewards, come out of another.
   `none` is nothing, and neither is its reward.
-- Mixture weights and kernels of all cells are laid out at once, before the first cell.
+- Mixture weights and kernels of all cells are laid out together, before the first cell.
 
 `benchmark_passes` has the cell itself, forward and backward.
 """
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
-from xnas.kernels.departures import Routes
+from xnas.kernels.fan_out import Routes
 from xnas.nn import Forecaster
 from xnas.nn.operations import PlainConvolution
 from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting
@@ -36,8 +36,8 @@ LINES = (POOL, SKIP)  # in the order of their weights
 
 
 @dataclass(frozen=True, slots=True)
-class Departing:
-    """What leaves one state for the nodes after it."""
+class FanOut:
+    """The experts that read one state, for the nodes after it."""
 
     edges: tuple[int, ...]
     """To each later node."""
@@ -55,11 +55,11 @@ class Departing:
         return Routes(places.to(device), len(self.convolutions), pooled)
 
 
-Plan = tuple[Departing, ...]
+Plan = tuple[FanOut, ...]
 
 
 def plan_of(space: SearchSpace, forecasters: Sequence[Forecaster]) -> Plan:
-    """What is alive, by the state it leaves."""
+    """The experts that are alive, by the state that they read."""
     for forecaster in forecasters:
         for name in forecaster.experts:
             if name not in KNOWN:
@@ -74,7 +74,7 @@ def plan_of(space: SearchSpace, forecasters: Sequence[Forecaster]) -> Plan:
             tuple((edge, name) for edge in edges for name in names if name in forecasters[edge].experts)
             for names in (CONVOLUTIONS, LINES)
         )
-        plan.append(Departing(edges, convolutions, lines))
+        plan.append(FanOut(edges, convolutions, lines))
     return tuple(plan)
 
 

@@ -1,14 +1,16 @@
 """A cell of the supernet computed by few large calls instead of many small ones.
 
 It computes what `SearchCell` computes, with the same parameters, which it packs (`fused_tables`):
-experts that leave the same states go together, whatever their edge; pools are computed once for a
+experts that read the same states go together, whatever their edge; pools are computed once for a
 state, as their batch norms learn nothing; batch norm and the weighted sum of a node are one pass over
 `advice`, where every expert's output waits, and the rewards fall out of the sums that batch norm's
-gradient needs anyway. A departure's depthwise convolutions of all sides and dilations are one call; they
+gradient needs anyway. A fan-out's depthwise convolutions of all sides and dilations are one call; they
 read the ReLU of states, which is written once. What depthwise convolutions computed is kept for the
-weights' gradients. Pools, skip connections that reduce, the older of a cell's inputs, and on the way
-back the gradients of weights, are computed beside the rest. Who is alive is a matter of index tables: a
-deletion makes new tables and compiles nothing.
+weights' gradients. Pools, skip connections that reduce, the older of a cell's inputs, and in the
+backward pass the gradients of weights, are computed on a second stream. Index tables say which experts
+are alive: a deletion makes new tables and compiles nothing.
+
+This serves searches. Final networks are trained by `nn.fused` and `nn.fused_states`.
 """
 
 from __future__ import annotations
@@ -21,11 +23,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from xnas.kernels.beside import Beside
 from xnas.kernels.depthwise import depthwise, depthwise_input_gradient
 from xnas.kernels.depthwise_weights import depthwise_weight_gradient
 from xnas.kernels.mixing import Copies, mix
-from xnas.kernels.mixing_gradients import Lanes, advice_gradient, term_products
+from xnas.kernels.mixing_gradients import Readers, advice_gradient, term_products
 from xnas.kernels.moments import Moments
 from xnas.kernels.normalization import normalize
 from xnas.kernels.normalization_gradients import normalization_gradient, normalization_sums
@@ -33,13 +34,14 @@ from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.kernels.pool_gradients import Convolved, Passed, Pooled, input_gradient
 from xnas.kernels.pools import pool
+from xnas.kernels.streams import SideStream
 from xnas.space.cell import SearchCell
 from xnas.space.fused_reductions import Reductions
 from xnas.space.fused_tables import FanOut, Stage, Tables
 
 
 class FusedCell:
-    """Executes a `SearchCell` in training. To be made anew after a deletion."""
+    """Executes a `SearchCell` in training. Build a new one after a deletion."""
 
     def __init__(self, cell: SearchCell) -> None:
         self.cell, self.tables = cell, Tables(cell)
@@ -52,14 +54,14 @@ class FusedCell:
 
     def __call__(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
         """Output (batch, nodes x channels, ...); `mixture` is (edges, experts)."""
-        tables, beside = self.tables, Beside(previous.device, line=1)
-        beside.keep(before_that)
-        with beside.branch():
+        tables, side = self.tables, SideStream(previous.device, line=1)
+        side.keep(before_that)
+        with side.branch():
             older = _channels_last(self.cell.prepare_before_that(before_that))
             if tables.batches is not None:
                 tables.batches += 1
         newer = _channels_last(self.cell.prepare_previous(previous))
-        beside.join()
+        side.join()
         image: Tensor = _Nodes.apply(tables, older, newer, mixture, *self.packed)
         return image.permute(0, 3, 1, 2)
 
@@ -71,7 +73,7 @@ def _channels_last(images: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class _Kept:
-    """What backward needs of a departure, besides its advice."""
+    """What the backward pass needs of a fan-out, besides its advice."""
 
     first: Tensor | None
     """Outputs of depthwise convolutions, if weights learn; `second` those of the second ones."""
@@ -109,16 +111,16 @@ class _Nodes(torch.autograd.Function):
         else:
             x = torch.stack([before_that, previous])
         active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
-        kept, beside = [], Beside(previous.device)
+        kept, side = [], SideStream(previous.device)
         if tables.reductions:
             reduced = first.slots.reduced
-            with beside.branch():
+            with side.branch():
                 ctx.halves = tables.reductions.forward(
                     active[0], packed[-1], out=pixels[reduced], into=moments.slots(reduced)
                 )
         for fan_out in tables.fan_outs:
             states = _states(fan_out, [x, advice]), _states(fan_out, active)
-            kept.append(_compute(fan_out, *states, packed, advice, moments, beside, learning=learning))
+            kept.append(_compute(fan_out, *states, packed, advice, moments, side, learning=learning))
             node = fan_out.completes
             mix(
                 pixels,
@@ -139,7 +141,7 @@ class _Nodes(torch.autograd.Function):
         packed, tables = ctx.saved_tensors[5:], ctx.tables
         image = torch.empty(gradient.shape, dtype=advice.dtype, device=advice.device).copy_(gradient)
         inputs = torch.empty_like(active[0])
-        back = _Back(
+        back = _Backward(
             tables,
             image,
             _nodes_of(image, tables.nodes),
@@ -148,16 +150,16 @@ class _Nodes(torch.autograd.Function):
             weights,
             weights.new_empty(len(weights), 2, advice.shape[-1]),
             {} if any(ctx.needs_input_grad[4:]) else None,
-            Beside(advice.device),
+            SideStream(advice.device),
         )
         reduced = None
         for fan_out, kept in zip(reversed(tables.fan_outs), reversed(ctx.kept), strict=True):
-            back.see_rewards(fan_out.completes)
-            back.beside.join(but_last=2)  # those of the fan-out after this one, whose memory they keep
+            back.add_rewards(fan_out.completes)
+            back.side.join(but_last=2)  # those of the fan-out after this one, whose memory they keep
             if tables.reductions and fan_out.node is None:
                 reduced = back.through_reductions(tables.reductions, fan_out, packed, ctx.halves)
             back.through(fan_out, _states(fan_out, active), packed, kept, inputs)
-        back.beside.join()
+        back.side.join()
         if reduced is not None:
             tables.reductions.add_gradient(reduced, gate=active[0], into=inputs)
         rewards = None
@@ -189,13 +191,13 @@ def _compute(  # noqa: PLR0917 - what is read, and where results go
     packed: Sequence[Tensor],
     advice: Tensor,
     moments: Moments,
-    beside: Beside,
+    side: SideStream,
     *,
     learning: bool,
 ) -> _Kept:
     """Compute every expert that reads these states, which are given as they are and with a ReLU."""
     pixels, slots = advice.flatten(1, 3), d.slots
-    with beside.branch():
+    with side.branch():
         taken = pool(
             states,
             d.pools,
@@ -225,17 +227,17 @@ def _compute(  # noqa: PLR0917 - what is read, and where results go
             out=pixels[slots.separable],
             into=moments.slots(slots.separable, running=d.second.running),
         )
-    beside.join()
+    side.join()
     return _Kept(first if learning else None, second if learning else None, again, taken)
 
 
 @dataclass(slots=True)
-class _Back:
-    """The way back through a cell."""
+class _Backward:
+    """The backward pass of a cell."""
 
     tables: Tables
     image: Tensor
-    """Gradients of the nodes, side by side, whole once all departures after a node are done."""
+    """Gradients of the nodes, side by side, complete once all fan-outs after a node are done."""
     nodes: Tensor
     """The same (nodes, pixels, channels)."""
     advice: Tensor
@@ -244,11 +246,11 @@ class _Back:
     products: Tensor
     """Of every term: Σ G, and Σ G · normalised advice, whose sum over channels is -reward."""
     of_weights: dict[int, Tensor] | None
-    """Gradients of packed weights, or None if nobody wants them."""
-    beside: Beside
-    """Where they are computed; the way back goes on meanwhile."""
+    """Gradients of packed weights, or None if they are not needed."""
+    side: SideStream
+    """Where they are computed, in parallel with the rest."""
 
-    def see_rewards(self, node: int) -> None:
+    def add_rewards(self, node: int) -> None:
         """Inner products of the gradient of a node with all that goes into it."""
         arriving = self.tables.terms_of[node]
         term_products(
@@ -259,13 +261,13 @@ class _Back:
             out=self.products[arriving],
         )
 
-    def along(self, lanes: Lanes, *, held: bool, out: Tensor) -> None:
-        """What flows back to the slots of these lanes, through their batch norms if `held`."""
+    def slot_gradients(self, readers: Readers, *, held: bool, out: Tensor) -> None:
+        """Put the gradients of these slots into `out`, through their batch norms if `held`."""
         advice_gradient(
             self.nodes,
             self.advice,
             self.moments,
-            lanes,
+            readers,
             targets=self.tables.targets,
             weights=self.weights,
             products=self.products,
@@ -277,9 +279,9 @@ class _Back:
         self, reductions: Reductions, d: FanOut, packed: Sequence[Tensor], halves: Tensor
     ) -> Tensor:
         """Gradient of the halves of the inputs that skip connections reduce, computed in parallel."""
-        with self.beside.branch():
+        with self.side.branch():
             flow = torch.empty_like(self.advice[d.slots.reduced])
-            self.along(d.passed, held=True, out=flow)
+            self.slot_gradients(d.passed, held=True, out=flow)
             back = reductions.halves_gradient(flow, packed[-1])
             if self.of_weights is not None:
                 self.of_weights[len(packed) - 1] = reductions.weight_gradient(halves, flow)
@@ -292,7 +294,7 @@ class _Back:
         first, second, size = len(d.first), len(d.second), kept.taken.shape[1:]
         separable = len(d.normalized.slots)  # where they begin, behind all others and those between
         flows = self.advice.new_empty(separable + second, *self.advice.shape[1:])
-        self.along(d.normalized, held=True, out=flows[second:])
+        self.slot_gradients(d.normalized, held=True, out=flows[second:])
         groups = len(d.first.plan.groups)
         planes = active.new_empty(groups, *active.shape[1:], dtype=self.moments.mean.dtype)
         if second:
@@ -339,7 +341,7 @@ class _Back:
         of_depthwise = of_depthwise.view(-1, x.shape[1], *size, x.shape[-1])
         weights = [packed[index] for index in stage.depthwise]
         if self.of_weights is not None and convolved is not None:
-            with self.beside.branch(of_depthwise, flow):
+            with self.side.branch(of_depthwise, flow):
                 found = depthwise_weight_gradient(
                     x, of_depthwise, stage.plan, like=weights, stride=stride, relu=False
                 )

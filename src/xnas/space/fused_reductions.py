@@ -2,7 +2,7 @@
 
 Each is a `FactorizedReduction`: ReLU, one 1x1 convolution on the even and one on the odd pixels, batch
 norm. Every convolution is a slot of one call, the two of a module side by side; its batch norm is left
-to whoever reads the products and their moments.
+to the reader of the products and their moments.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Reductions:
         return halves
 
     def halves_gradient(self, flow: Tensor, weight: Tensor) -> Tensor:
-        """What flows back to the halves that each convolution reads."""
+        """Gradient of the halves that each convolution reads."""
         return pointwise(flow, weight.transpose(1, 2))
 
     def add_gradient(self, halves: Tensor, *, gate: Tensor, into: Tensor) -> None:
-        """Add what flows back to `halves` to the inputs' gradient, where they (`gate`) were positive."""
+        """Add the gradient of `halves` to that of the inputs, where these (`gate`) were positive."""
         batch, height, width, channels = gate.shape[1:]
         size = batch, parts(height, 2), parts(width, 2), channels
         add_spread(halves.view(-1, 2, *size), self.first, gate=gate, into=into)

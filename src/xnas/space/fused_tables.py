@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.kernels.depthwise_plan import Plan, plan_of
-from xnas.kernels.mixing_gradients import Lanes
+from xnas.kernels.mixing_gradients import Readers
 from xnas.nn.operations import (
     FactorizedReduction,
     NormalizedPool,
@@ -122,9 +122,9 @@ class FanOut:
     pools: Tensor
     """(states, 2): which slots of pools get the maximum and the mean of every state, or -1."""
     pools_running: Running
-    normalized: Lanes
+    normalized: Readers
     """Slots with batch norms: dilated, pools, separable."""
-    passed: Lanes
+    passed: Readers
     """States that are passed on as they are; or the slots of reduced ones."""
 
 
@@ -214,8 +214,8 @@ class _Builder:
             slots=slots,
             pools=self._pool_places(pools),
             pools_running=_running([[_pool_norm(x) for x in same] for same in pools if same]),
-            normalized=self._lanes(slots.dilated, slots.pools, slots.separable),
-            passed=self._lanes(slots.identities, slots.reduced),
+            normalized=self._readers(slots.dilated, slots.pools, slots.separable),
+            passed=self._readers(slots.identities, slots.reduced),
         )
 
     def _slots(
@@ -301,7 +301,7 @@ class _Builder:
         places = [sum(map(bool, pools[:index])) if same else -1 for index, same in enumerate(pools)]
         return self.table(places).view(-1, 2)
 
-    def _lanes(self, *places: slice) -> Lanes:
+    def _readers(self, *places: slice) -> Readers:
         """Slots with the terms that read them."""
         slots = [slot for place in places for slot in range(place.start, place.stop)]
         readers: dict[int, list[int]] = {slot: [] for slot in slots}
@@ -309,7 +309,7 @@ class _Builder:
             if self.slot_of.get(expert) in readers:
                 readers[self.slot_of[expert]].append(term)
         terms = [readers[slot] for slot in slots]
-        return Lanes(
+        return Readers(
             self.table(slots),
             self.table(sum(map(len, terms[:i])) for i in range(len(terms) + 1)),
             self.table(term for mine in terms for term in mine),

@@ -1,8 +1,8 @@
 """Parameters of many modules in one tensor, so that one call can compute with all of them.
 
 Each parameter becomes a view of its slot in the packed tensor, and its gradient a view of the packed
-gradient: modules, optimizers, checkpoints and deletions go on as if nothing had happened. After a
-deletion those that are left are packed anew.
+gradient: modules, optimizers, checkpoints and deletions work as before. After a
+deletion those that are left are packed again.
 """
 
 from __future__ import annotations

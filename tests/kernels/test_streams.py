@@ -1,9 +1,9 @@
-"""Work beside the main line gives what it gives on it."""
+"""Work on a side stream gives what it gives on the current one."""
 
 import pytest
 import torch
 
-from xnas.kernels.beside import Beside
+from xnas.kernels.streams import SideStream
 
 GPU = pytest.param(
     "cuda",
@@ -15,39 +15,39 @@ GPU = pytest.param(
 SIZE = 1 << 20
 
 
-def sums_beside(device, *, but_last):
-    """Sums of tensors that are let go at once, while the main line fills memory with others."""
-    beside, sums = Beside(torch.device(device)), []
+def sums_in_parallel(device, *, but_last):
+    """Sums of tensors that are released at once, while the current stream fills memory with others."""
+    side, sums = SideStream(torch.device(device)), []
     for number in range(20):
-        beside.join(but_last=but_last)
+        side.join(but_last=but_last)
         given = torch.full((SIZE,), float(number), device=device)
-        with beside.branch(given):
+        with side.branch(given):
             for _ in range(20):  # so that the branch lags behind
                 found = given.double().sum()
             sums.append(found)
         del given
         torch.full((SIZE,), -1.0, device=device)
-    beside.join()
+    side.join()
     return torch.stack(sums).tolist()
 
 
 @pytest.mark.parametrize("but_last", [0, 2, 100])
 @pytest.mark.parametrize("device", ["cpu", GPU])
 def test_what_a_branch_reads_is_kept_until_it_is_waited_for(device, but_last):
-    assert sums_beside(device, but_last=but_last) == [float(number * SIZE) for number in range(20)]
+    assert sums_in_parallel(device, but_last=but_last) == [float(number * SIZE) for number in range(20)]
 
 
-def slopes_beside(device):
-    """Gradients through branches whose inputs the main line forgets, and fills memory with others."""
+def slopes_in_parallel(device):
+    """Gradients through branches whose inputs the current stream releases and overwrites."""
     weights = [torch.full((), float(n + 1), device=device, requires_grad=True) for n in range(10)]
     x, total = torch.ones(SIZE, device=device), torch.zeros((), device=device)
     for weight in weights:
-        beside, given = Beside(x.device, line=1), x * 2
-        beside.keep(given)
-        with beside.branch():
+        side, given = SideStream(x.device, line=1), x * 2
+        side.keep(given)
+        with side.branch():
             for _ in range(5):
-                given = given * weight  # saved for the way back
-        beside.join()
+                given = given * weight  # saved for the backward pass
+        side.join()
         total = total + given.mean()
         del given
     total.backward()
@@ -55,18 +55,18 @@ def slopes_beside(device):
 
 
 @pytest.mark.parametrize("device", ["cpu", GPU])
-def test_the_way_back_through_branches(device):
-    assert slopes_beside(device) == pytest.approx([10.0 * (n + 1) ** 4 for n in range(10)])
+def test_gradients_through_branches(device):
+    assert slopes_in_parallel(device) == pytest.approx([10.0 * (n + 1) ** 4 for n in range(10)])
 
 
 @pytest.mark.parametrize("device", [GPU])
 def test_a_branch_can_be_captured(device):
     def work():
-        beside, twice = Beside(x.device), x * 2
-        with beside.branch(twice):
+        side, twice = SideStream(x.device), x * 2
+        with side.branch(twice):
             found = twice.sum()
         other = x + 1
-        beside.join()
+        side.join()
         out.copy_(found + other.sum())
 
     x, out = torch.ones(SIZE, device=device), torch.zeros((), device=device)

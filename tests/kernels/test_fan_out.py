@@ -1,15 +1,16 @@
-"""What leaves a state: twins against autograd, kernels against twins, there and back."""
+"""Fan-out of a state, forward and backward: twins against autograd, kernels against twins."""
 
 import pytest
 import torch
 from kernel_cases import cases
 from torch.nn.functional import avg_pool2d, batch_norm
 
-from xnas.kernels import departures, rewards
-from xnas.kernels.departures import Advice, Routes, depart, gather_slots
+from xnas.kernels import fan_out as module
+from xnas.kernels import rewards
+from xnas.kernels.fan_out import Advice, Routes, fan_out, gather_slots
+from xnas.kernels.fan_out_gradients import raw_gradient, state_gradient
 from xnas.kernels.moments import EPSILON, MOMENTUM, Moments
-from xnas.kernels.returns import raw_gradient, state_gradient
-from xnas.kernels.rewards import departure_products
+from xnas.kernels.rewards import fan_out_products
 
 # Slots of each later node, a column for each of two convolutions.
 ALL = ((0, 1), (2, 3), (4, 5))
@@ -34,8 +35,8 @@ ROUTES = [(ALL, True), (SOME, True), (ONE_NODE, False), (NO_SLOTS, True)]
 @pytest.fixture
 def turns(monkeypatch):
     """Few programs, so that each of them takes several blocks."""
-    monkeypatch.setattr(departures, "PROGRAMS", 2)
-    monkeypatch.setattr(departures, "BLOCK", 512)
+    monkeypatch.setattr(module, "PROGRAMS", 2)
+    monkeypatch.setattr(module, "BLOCK", 512)
     monkeypatch.setattr(rewards, "BLOCK", 512)
 
 
@@ -67,16 +68,16 @@ def advice_of(raw, mean, scale):
     return Advice(raw, Moments(mean, scale)) if raw.shape[1] else None
 
 
-def departed(state, raw, mean, scale, weights, sums, *, routes, add, rectify=True):  # noqa: PLR0917
+def fanned_out(state, raw, mean, scale, weights, sums, *, routes, add, rectify=True):  # noqa: PLR0917
     sums, rectified = sums.clone(), torch.empty_like(sums[0]) if rectify else None
-    depart(state, advice_of(raw, mean, scale), routes, weights, add=add, sums=sums, rectified=rectified)
+    fan_out(state, advice_of(raw, mean, scale), routes, weights, add=add, sums=sums, rectified=rectified)
     return (sums, rectified) if rectify else sums
 
 
 def multiplied(gradients, state, raw, mean, scale, *, routes, rewarded):
     products = mean.new_empty(routes.slots + len(gradients), mean.shape[1])
     earned = mean.new_empty(routes.width) if rewarded else None
-    departure_products(
+    fan_out_products(
         gradients,
         state,
         advice_of(raw, mean, scale),
@@ -137,7 +138,7 @@ def test_twins_are_what_autograd_finds(sides, shape, routes):
     if slots:
         sides.twin(gather_slots, known[0], Moments(mean, scale))
     experts = state.detach(), known[0], mean, scale
-    after, first = sides.twin(departed, *experts, known[1], sums.detach(), routes=routes, add=True)
+    after, first = sides.twin(fanned_out, *experts, known[1], sums.detach(), routes=routes, add=True)
     torch.testing.assert_close(after, nodes.detach())
     torch.testing.assert_close(first, nodes[0].detach().relu())
     products, earned = sides.twin(multiplied, gradients, *experts, routes=routes, rewarded=True)
@@ -158,11 +159,11 @@ class TestKernels:
     def drawn(self, sides, shape, dtype, routes):
         return Drawn(sides, shape, *routes, dtype)
 
-    def test_what_leaves(self, sides, drawn, flag):
+    def test_sums(self, sides, drawn, flag):
         given = *drawn.experts, drawn.weights, drawn.sums
-        sides.compare(departed, *given, routes=drawn.routes, add=flag)
+        sides.compare(fanned_out, *given, routes=drawn.routes, add=flag)
 
-    def test_departure_products(self, sides, drawn, flag):
+    def test_fan_out_products(self, sides, drawn, flag):
         given = drawn.gradients, *drawn.experts
         sides.compare(multiplied, *given, routes=drawn.routes, rewarded=flag)
 
@@ -226,12 +227,12 @@ def test_what_is_not_a_number_stays_so(sides):
     drawn = Drawn(sides, SMALL[1], ALL, True)
     drawn.state[0, 2, 3, 1] = torch.nan
     given = *drawn.experts, drawn.weights, drawn.sums
-    _, rectified = sides.kernel(departed, *given, routes=drawn.routes, add=False)
+    _, rectified = sides.kernel(fanned_out, *given, routes=drawn.routes, add=False)
     assert rectified.isnan().sum() == 9  # the pool takes it to its neighbours
-    sides.compare(departed, *given, routes=drawn.routes, add=False)
+    sides.compare(fanned_out, *given, routes=drawn.routes, add=False)
 
 
 def test_no_rectified_node_is_written_unless_asked_for(sides):
     drawn = Drawn(sides, SMALL[2], ALL, True)
     given = *drawn.experts, drawn.weights, drawn.sums
-    sides.compare(departed, *given, routes=drawn.routes, add=True, rectify=False)
+    sides.compare(fanned_out, *given, routes=drawn.routes, add=True, rectify=False)

@@ -1,7 +1,7 @@
-"""The way back along what leaves a state: the gradients of its convolutions' outputs and of the state.
+"""Backward kernels of `fan_out`: gradients of a state and of the outputs of its convolutions.
 
-Gradients gather, the pool's too, so that no two programs write to one pixel. The terms are those of
-`departures`, and batch norm's gradient takes the inner products of `rewards`.
+Gradients gather, also through the pool, so that no two programs write to one pixel. The terms are
+those of `fan_out`, and batch norm's gradient takes the inner products of `rewards`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
 from xnas.kernels.blocks import parts
-from xnas.kernels.departures import BLOCK, Advice, Routes, blocks_of, normalized, present, share_of
+from xnas.kernels.fan_out import BLOCK, Advice, Routes, blocks_of, normalized, present, share_of
 from xnas.kernels.language import compiles_for, kernel, tl
 
 

@@ -1,13 +1,13 @@
-"""What leaves a state for later nodes, added up in one pass.
+"""Weighted sums of all experts that read one state, added to the later nodes in one pass.
 
-A state (batch, height, width, channels) goes to each later node along convolutions with batch norm, a
-3x3 average pool and a skip connection, each with a weight. One convolution computes for all: `raw`
-(pixels, slots, channels) holds its outputs before batch norm. A table says which slots go to which node,
-so that a deletion changes numbers in it and compiles nothing.
+A fan-out is a state (batch, height, width, channels) with its outgoing edges. To each later node lead
+convolutions with batch norm, a 3x3 average pool and a skip connection, each with a weight. One
+convolution computes for all: `raw` (pixels, slots, channels) holds its outputs before batch norm. A
+table says which slots go to which node, so that a deletion changes numbers in it and compiles nothing.
 
-The weights of a state, and its rewards, stand in one row: one a slot, then pool and skip of each node.
-The pool is never stored: its nine pixels are near at hand wherever it is needed. `rewards` and `returns`
-have the way back.
+The weights of a state, and its rewards, stand in one row: one per slot, then pool and skip of each node.
+The pool is never stored: its nine pixels are near at hand wherever it is needed. `rewards` and
+`fan_out_gradients` have the backward kernels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROGRAMS = 512  # that add up, if there is work for as many: some for each proce
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Who goes where from one state."""
+    """Which experts lead from one state to which nodes."""
 
     places: Tensor
     """(nodes, ways): the slots that go to each later node, then -1; whole numbers of 32 bits."""
@@ -68,7 +68,7 @@ def gather_slots(raw: Tensor, into: Moments) -> None:
     combine_moments(partial, pixels, turns * block_m, into)
 
 
-def depart(
+def fan_out(
     state: Tensor,
     advice: Advice | None,
     routes: Routes,
@@ -78,18 +78,19 @@ def depart(
     sums: Tensor,
     rectified: Tensor | None,
 ) -> None:
-    """Put, or add, what leaves `state` into `sums` (nodes, batch, height, width, channels).
+    """Put the weighted experts of `state` into `sums`, or add them.
 
-    The first of these nodes is then complete; `rectified`, if given, gets its ReLU.
+    `state` is (batch, height, width, channels), `weights` (routes.width), `sums` (nodes, batch, height,
+    width, channels). The first of these nodes is then complete; `rectified`, if given, gets its ReLU.
     """
     if not compiles_for(state):
-        plain_depart(state, advice, routes, weights, add=add, sums=sums, rectified=rectified)
+        plain_fan_out(state, advice, routes, weights, add=add, sums=sums, rectified=rectified)
         return
     raw, moments = or_anything(advice, state)
     _, height, width, channels = state.shape
     pixels = state.numel() // channels
     block_m, block_c = blocks_of(BLOCK, channels)
-    _depart[(parts(pixels, block_m), parts(channels, block_c))](
+    _fan_out[(parts(pixels, block_m), parts(channels, block_c))](
         state,
         raw,
         moments.mean,
@@ -113,7 +114,7 @@ def depart(
     )
 
 
-def plain_depart(
+def plain_fan_out(
     state: Tensor,
     advice: Advice | None,
     routes: Routes,
@@ -123,7 +124,7 @@ def plain_depart(
     sums: Tensor,
     rectified: Tensor | None,
 ) -> None:
-    """The twin of `depart`."""
+    """The twin of `fan_out`."""
     x = state.to(weights.dtype)
     pool = pool_of(x) if routes.pooled else torch.zeros_like(x)
     experts = None if advice is None else normalized(advice, weights.dtype)
@@ -246,7 +247,7 @@ def share_of(row, column, height, width):  # noqa: ANN201 - Triton's
     numbers=["pixels", "height", "width", "nodes", "slots", "pooled", "add", "rectify"],
     tables=["weights", "places"],
 )
-def _depart(
+def _fan_out(
     state,
     raw,
     mean,

@@ -1,7 +1,7 @@
-"""Work beside the main line: kernels that nothing waits for yet run on a stream of their own.
+"""Work on a second CUDA stream, in parallel with the current one.
 
 Many kernels are too small for a GPU; two at a time fill it better. In a CUDA graph such work becomes a
-branch. It computes the same numbers: only its place in time is another.
+branch. It computes the same numbers, at another time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 
-class Beside:
-    """Branches off from the stream that its owner works on, and back into it.
+class SideStream:
+    """A stream that branches off the current stream and joins it again; on a CPU, nothing happens.
 
-    Branches of one `line` run one after another, those of different lines side by side. A device has one
-    main line: memory of a branch is used again when later branches, which wait for it, are launched.
+    Branches of one `line` run one after another, those of different lines in parallel. Memory of a
+    branch is used again when later branches, which wait for it, are launched.
     """
 
     def __init__(self, device: torch.device, line: int = 0) -> None:
@@ -29,7 +29,7 @@ class Beside:
     def branch(self, *reading: Tensor) -> Iterator[None]:
         """Launch kernels that read what is there so far; `reading` is kept until they are waited for.
 
-        Memory that is let go may be given to the main line's next tensor, which does not wait.
+        Memory that is released may be given to the current stream's next tensor, which does not wait.
         """
         if self.stream is None:
             yield
@@ -42,14 +42,14 @@ class Beside:
     def keep(self, tensor: Tensor) -> None:
         """Do not give the memory of a tensor to others before the stream of the branch is done with it.
 
-        For what autograd saves in a branch: it lets it go once the way back, on the same stream, is
-        launched. In a capture such memory is not used again before the end.
+        For what autograd saves in a branch: it is released once the backward pass, on the same stream,
+        is launched. In a capture such memory is not used again before the end.
         """
         if self.stream is not None:
             tensor.record_stream(self.stream)
 
     def join(self, *, but_last: int = 0) -> None:
-        """Let the main line wait for all branches but the last ones."""
+        """Let the current stream wait for all branches but the last ones."""
         if self.stream is None:
             return
         main = torch.cuda.current_stream(self.stream.device)
