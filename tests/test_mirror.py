@@ -20,17 +20,8 @@ MISSING = {
     "cli/display.py",
     "cli/reproduce.py",
     "data/reader.py",
-    "kernels/depthwise_plan.py",
-    "kernels/depthwise_weights.py",
-    "kernels/mixing_gradients.py",
-    "kernels/normalization_gradients.py",
-    "kernels/pointwise_weights.py",
-    "kernels/pool_gradients.py",
-    "kernels/returns.py",
-    "kernels/rewards.py",
     "model/classifier.py",
     "model/image_inputs.py",
-    "nn/fused_states.py",
     "paper/cell_depths.py",
     "paper/network_sizes.py",
     "paper/size_tables.py",
@@ -39,7 +30,6 @@ MISSING = {
     "runs/search_config.py",
     "runs/train_briefing.py",
     "runs/train_config.py",
-    "space/benchmark_passes.py",
 }
 
 

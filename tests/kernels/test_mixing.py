@@ -3,73 +3,25 @@
 import pytest
 import torch
 from kernel_cases import cases
+from mixing_cases import (
+    FIRST,
+    NODES,
+    SHAPES,
+    SLOTS,
+    SMALL,
+    TARGETS,
+    TERM_SLOTS,
+    TERMS,
+    drawn,
+    gradient_of,
+    mixed,
+    products_of,
+    types,
+)
 from torch.nn.functional import batch_norm
 
-from xnas.kernels import mixing_gradients
 from xnas.kernels.mixing import Copies, mix
-from xnas.kernels.mixing_gradients import Readers, advice_gradient, term_products
 from xnas.kernels.moments import Moments, gather_moments
-
-SLOTS, NODES = 4, 3
-# Uneven terms: slot 0 goes into two nodes, slot 1 into all of them, slot 2 into none, slot 3 into one.
-TERM_SLOTS = (1, 0, 1, 3, 0, 1)
-TARGETS = (0, 0, 1, 1, 2, 2)
-TERMS = (1, 4, 0, 2, 5, 3)  # by slot
-FIRST = (0, 2, 5, 5, 6)
-
-# pixels, channels
-SMALL = [(3, 1), (700, 3), (130, 16), (33, 40), (140, 70)]
-SHAPES = [
-    *SMALL,
-    pytest.param((500, 70), marks=pytest.mark.slow),
-    *(pytest.param(shape, marks=pytest.mark.gpu) for shape in [(98304, 16), (24577, 72), (6144, 144)]),
-]
-types = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-
-
-def mixed(advice, mean, scale, slots, weights):
-    out = torch.empty_like(advice[0])
-    mix(advice, Moments(mean, scale), slots, weights, out=out)
-    return out
-
-
-def products_of(gradients, advice, mean, scale, targets, slots):  # noqa: PLR0917
-    """Of terms that are sorted by their node."""
-    out = mean.new_empty(len(slots), 2, mean.shape[1])
-    for node, gradient in enumerate(gradients):
-        mine = slice(int((targets < node).sum()), int((targets <= node).sum()))
-        moments = Moments(mean, scale)
-        term_products(gradient, advice, moments, slots=slots[mine], out=out[mine])
-    return out
-
-
-def gradient_of(  # noqa: PLR0917
-    gradients, advice, mean, scale, slots, first, terms, targets, weights, products, *, held
-):
-    out = advice.new_empty(len(slots), *advice.shape[1:])
-    advice_gradient(
-        gradients,
-        advice,
-        Moments(mean, scale),
-        Readers(slots, first, terms),
-        targets=targets,
-        weights=weights,
-        products=products,
-        held=held,
-        out=out,
-    )
-    return out
-
-
-def drawn(sides, shape, dtype=torch.float32):
-    """Gradients of nodes, advice, and moments that need not be its own."""
-    pixels, channels = shape
-    return (
-        sides.draw(NODES, pixels, channels, dtype=dtype),
-        sides.draw(SLOTS, pixels, channels, dtype=dtype),
-        sides.draw(SLOTS, channels),
-        sides.draw(SLOTS, channels).abs() + 0.5,
-    )
 
 
 @pytest.mark.parametrize("shape", SMALL)
@@ -127,47 +79,6 @@ class TestKernels:
         _, *given = drawn(sides, shape, dtype)
         sides.compare(mixed, *given, sides.whole(*slots), sides.draw(len(slots)))
 
-    @cases(shape=SHAPES, targets=[TARGETS, (1,) * 6], narrow=SMALL[1])  # 6 are more than go together
-    def test_inner_products(self, sides, shape, dtype, targets):
-        given = drawn(sides, shape, dtype)
-        targets, slots = sides.whole(*targets), sides.whole(*TERM_SLOTS)
-        assert sides.kernel(products_of, *given, targets, slots).dtype == torch.float32
-        sides.compare(products_of, *given, targets, slots)
-
-    @cases(shape=SHAPES, held=[False, True], narrow=SMALL[1])
-    def test_gradients_of_the_advice(self, sides, shape, dtype, held):
-        """Of slots in any order, each of them with its terms."""
-        chosen = sides.whole(1, 0, 2, 3)
-        first, terms = sides.whole(0, 3, 5, 5, 6), sides.whole(0, 2, 5, 1, 4, 3)
-        weights = sides.draw(len(TERMS))
-        products = sides.draw(len(TERMS), 2, shape[1]) * shape[0] ** 0.5
-        sides.compare(
-            gradient_of,
-            *drawn(sides, shape, dtype),
-            chosen,
-            first,
-            terms,
-            sides.whole(*TARGETS),
-            weights,
-            products,
-            held=held,
-        )
-
-
-@pytest.mark.parametrize(
-    "shape", [(700, 3), *(pytest.param(shape, marks=pytest.mark.gpu) for shape in [(133, 40), (60, 72)])]
-)
-def test_a_program_takes_many_blocks(sides, monkeypatch, shape):
-    """Unequal shares: some programs have a block more than others, and the last block is not full."""
-    monkeypatch.setattr(mixing_gradients, "BLOCK", 512)
-    monkeypatch.setattr(mixing_gradients, "PROGRAMS", 18)
-    monkeypatch.setattr(mixing_gradients, "SUMS_PROGRAMS", 18)
-    given, targets = drawn(sides, shape, torch.bfloat16), sides.whole(*TARGETS)
-    sides.compare(products_of, *given, targets, sides.whole(*TERM_SLOTS))
-    weights, products = sides.draw(len(TERMS)), sides.draw(len(TERMS), 2, shape[1])
-    readers = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS)
-    sides.compare(gradient_of, *given, *readers, targets, weights, products, held=True)
-
 
 def test_two_launches_give_the_same_bits(sides):
     given, weights = drawn(sides, SMALL[2]), sides.draw(len(TERMS))
@@ -213,30 +124,6 @@ def test_mixtures_go_to_several_places(sides, dtype):
         assert torch.equal(active.nan_to_num(-1), out.relu().nan_to_num(-1))
         assert torch.equal(image[:, 1].nan_to_num(), out.nan_to_num())
         assert not image[:, ::2].any()
-
-
-@pytest.mark.parametrize("held", [False, True])
-def test_gradients_of_nodes_may_lie_side_by_side(sides, held):
-    gradients, *given = drawn(sides, SMALL[3])
-    tables = sides.whole(0, 1, 2, 3), sides.whole(*FIRST), sides.whole(*TERMS), sides.whole(*TARGETS)
-    products = sides.draw(len(TERMS), 2, SMALL[3][1])
-    more = *given, *tables, sides.draw(len(TERMS)), products
-    apart = gradients.transpose(0, 1).contiguous().transpose(0, 1)
-    assert not apart.is_contiguous()
-    found = sides.kernel(gradient_of, apart, *more, held=held)
-    assert torch.equal(found, sides.kernel(gradient_of, gradients, *more, held=held))
-
-
-@types
-def test_gradients_may_begin_anywhere(sides, dtype):
-    """Some of the channels of an image, as a concatenation hands them back."""
-    _, *given = drawn(sides, (33, 12), dtype)
-    image = sides.draw(33, 3 * 14, dtype=dtype)
-    tables = sides.whole(0, 0, 0), sides.whole(1, 0, 3)
-    for begin in (0, 1, 2, 4, 8, 14):
-        part = image[None, :, begin : begin + 12]
-        found = sides.kernel(products_of, part, *given, *tables)
-        assert torch.equal(found, sides.kernel(products_of, part.contiguous(), *given, *tables))
 
 
 def test_a_mean_of_a_thousand_leaves_its_deviation(sides):

@@ -3,32 +3,12 @@
 import pytest
 import torch
 from kernel_cases import cases
+from pointwise_cases import LARGE, SHAPES, SMALL, drawn
 
 from xnas.kernels import pointwise as module
-from xnas.kernels import pointwise_weights
 from xnas.kernels.moments import Moments
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
-
-# slots, pixels, channels in, channels out. Blocks have 128 pixels for up to 16 channels out, else 64; up
-# to 32 channels in, in float32, are one step, and up to 64 or 128 in bfloat16.
-SMALL = [
-    (1, 1, 1, 1),
-    (2, 300, 3, 5),
-    (3, 256, 16, 16),
-    (2, 129, 40, 70),
-    (1, 130, 70, 40),  # 40 channels as 32 and 16
-    (2, 33, 5, 140),  # 140 channels as three times 32 and 16
-    (2, 65, 20, 72),  # 72 channels as 64 and 16
-]
-LARGE = [
-    pytest.param(shape, marks=pytest.mark.gpu)
-    for shape in [
-        *((6, 98304, 16, 16), (4, 24576, 36, 72), (3, 6144, 144, 144), (2, 6145, 70, 300)),
-        *((1, 98304, 36, 36), (1, 98305, 144, 36), (2, 24576, 72, 72), (1, 6144, 576, 144)),
-    ]
-]
-SHAPES = [*SMALL, pytest.param((3, 1500, 70, 140), marks=pytest.mark.slow), *LARGE]
 
 
 def product(x, weight):
@@ -55,22 +35,6 @@ def with_moments(x, weight, running_mean, running_variance, *, running):
     kept = (running_mean.clone(), running_variance.clone()) if running else (None, None)
     pointwise_with_moments(x, weight, out=out, into=Moments(mean, scale, *kept))
     return (out, mean, scale, *kept) if running else (out, mean, scale)
-
-
-def drawn(sides, shape, *, transposed=False, dtype=torch.float32):
-    slots, pixels, channels, outputs = shape
-    x = sides.draw(slots, pixels, channels, dtype=dtype)
-    if transposed:
-        return x, sides.draw(slots, outputs, channels).transpose(1, 2)
-    return x, sides.draw(slots, channels, outputs)
-
-
-def gradient_of_transposed(x, flow):
-    """Of weights (channels out, channels in) that meet the ReLU of images, as those of trainings do."""
-    like = x.new_empty(len(x), flow.shape[2], x.shape[2]).transpose(1, 2)
-    out = pointwise_weight_gradient(x, flow, relu=True, like=like)
-    assert out.stride() == like.stride()
-    return out
 
 
 def running_statistics(sides, shape):
@@ -102,26 +66,6 @@ class TestKernels:
     def test_products_with_their_moments(self, sides, shape, running):
         x, weight = drawn(sides, shape, transposed=running)
         sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=running)
-
-    @pytest.mark.parametrize("shape", [*SHAPES[:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[7:]])
-    def test_gradients_of_the_weights(self, sides, shape):
-        slots, pixels, channels, outputs = shape
-        gradient = sides.draw(slots, pixels, outputs)
-        sides.compare(pointwise_weight_gradient, sides.draw(slots, pixels, channels), gradient)
-
-    @pytest.mark.parametrize("shape", [*SHAPES[1:3], (2, 700, 70, 3), (1, 40, 3, 70), *SHAPES[7:]])
-    def test_gradients_lie_as_the_weights_do(self, sides, shape):
-        slots, pixels, channels, outputs = shape
-        x = sides.draw(slots, pixels, channels)
-        x[0, 7, 2] = torch.nan
-        sides.compare(gradient_of_transposed, x, sides.draw(slots, pixels, outputs))
-
-    @pytest.mark.parametrize("programs", [1, 4, 40])
-    def test_shares_of_the_pixels_add_up(self, sides, monkeypatch, programs):
-        """One share, two shares, and as many as the pixels are worth: three."""
-        monkeypatch.setattr(pointwise_weights, "PROGRAMS", programs)
-        x, gradient = sides.draw(2, 1300, 5), sides.draw(2, 1300, 3)
-        sides.compare(pointwise_weight_gradient, x, gradient)
 
     @cases(pixels=[64, 65, 190, 256, 257, 700], programs=[1, 3], outputs=[36, 70])
     def test_a_program_takes_several_blocks_in_turn(self, sides, monkeypatch, pixels, programs, outputs):
@@ -242,24 +186,6 @@ class TestBfloat16:
         for found, right in zip((mean, scale, *kept), expected, strict=True):
             assert found.dtype == torch.float32
             torch.testing.assert_close(found.double(), right, rtol=1e-5, atol=1e-5)
-
-    def test_gradients_of_the_weights(self, sides, shape):
-        slots, pixels, channels, outputs = shape
-        x = sides.draw(slots, pixels, channels, dtype=torch.bfloat16)
-        gradient = sides.draw(slots, pixels, outputs, dtype=torch.bfloat16)
-        assert sides.kernel(pointwise_weight_gradient, x, gradient).dtype == torch.float32
-        sides.compare(pointwise_weight_gradient, x, gradient)
-        sides.compare(gradient_of_transposed, x, gradient)
-
-
-def test_the_gradient_of_the_weights_is_wide(sides, monkeypatch):
-    """The twin rounds it to bfloat16, by half a unit, before."""
-    monkeypatch.setattr(pointwise_weights, "compiles_for", lambda _: False)
-    x, gradient = (sides.draw(2, 192, n, dtype=torch.bfloat16) for n in (5, 3))
-    found = pointwise_weight_gradient(x, gradient)
-    assert found.dtype == torch.float32
-    expected = x.double().transpose(1, 2) @ gradient.double()
-    torch.testing.assert_close(found.double(), expected, rtol=2**-8 * 1.01, atol=1e-4)
 
 
 def test_two_launches_give_the_same_bits(sides):

@@ -3,69 +3,23 @@
 import pytest
 import torch
 from kernel_cases import cases
+from pool_cases import (
+    NARROW,
+    PLACES,
+    SHAPES,
+    SMALL,
+    average,
+    average_gradient,
+    largest,
+    largest_gradient,
+    size,
+    strides,
+)
 from torch.nn.functional import avg_pool2d, max_pool2d
 
 from xnas.kernels import pools
-from xnas.kernels.mixing_gradients import Readers
 from xnas.kernels.moments import Moments, gather_moments
-from xnas.kernels.pool_gradients import (
-    Convolved,
-    Passed,
-    Pooled,
-    average_pool_gradient,
-    input_gradient,
-    max_pool_gradient,
-)
-from xnas.kernels.pools import average_pool, max_pool, pool
-
-# inputs, batch, height, width, channels
-SMALL = [
-    (1, 1, 1, 1, 1),
-    (2, 2, 7, 5, 3),
-    (2, 3, 8, 6, 16),  # 72 pairs of pixels, of two threads each, in blocks of 128 threads
-    (1, 2, 4, 5, 70),
-    (3, 1, 2, 3, 5),
-]
-SHAPES = [
-    *SMALL,
-    pytest.param((2, 4, 15, 14, 70), marks=pytest.mark.slow),
-    *(
-        pytest.param(shape, marks=pytest.mark.gpu)
-        for shape in [(3, 96, 32, 32, 16), (2, 96, 16, 16, 36), (2, 24, 7, 9, 144)]
-    ),
-]
-strides = pytest.mark.parametrize("stride", [1, 2])
-NARROW = [SMALL[3], *SHAPES[len(SMALL) + 1 :]]
-
-
-def size(shape, stride):
-    inputs, batch, height, width, channels = shape
-    return inputs, batch, -(-height // stride), -(-width // stride), channels
-
-
-def largest(x, *, stride):
-    out = x.new_empty(size(x.shape, stride))
-    taken = max_pool(x, stride=stride, out=out)
-    assert taken.dtype == torch.uint8
-    return out, taken
-
-
-def average(x, *, stride):
-    out = x.new_empty(size(x.shape, stride))
-    average_pool(x, stride=stride, out=out)
-    return out
-
-
-def largest_gradient(gradient, taken, before, *, stride):
-    into = before.clone()
-    max_pool_gradient(gradient, taken, stride=stride, into=into)
-    return into
-
-
-def average_gradient(gradient, before, *, stride):
-    into = before.clone()
-    average_pool_gradient(gradient, stride=stride, into=into)
-    return into
+from xnas.kernels.pools import pool
 
 
 def images(x):
@@ -129,12 +83,8 @@ class TestKernels:
         hold_averages(sides, sides.draw(*shape), stride)
 
 
-# Of three inputs the slots of maximum and mean; -1 for none.
-PLACES = [((0, 1), (2, 3), (4, 5)), ((-1, 2), (1, 0), (3, -1)), ((-1, -1), (0, -1), (-1, -1))]
-
-
 class TestTogether:
-    """Both pools of many inputs, with their statistics; and all gradients of an input."""
+    """Both pools of many inputs, with their statistics."""
 
     SHAPE = (3, 2, 7, 6, 5)
 
@@ -146,26 +96,6 @@ class TestTogether:
         taken = pool(x, places, stride=stride, out=out, into=into)
         known = taken[places[:, 0] >= 0]  # others were not asked for
         return out, known, into.mean, into.scale
-
-    def flown(self, gradient, flows, nodes, weights, before, *, places, taken, stride, add):
-        apart = before.new_zeros(2, *before.shape)  # one input beside another, as nodes are
-        into = apart.movedim(0, -2)[..., 1, :]
-        into.copy_(before)
-        device = before.device
-        numbers = (0, 2, 2, 3), (2, 1, 0), (1, 0, 1), (0, 0, 2, 3)
-        first, terms, targets, arrivals = (
-            torch.tensor(row, dtype=torch.int32, device=device) for row in numbers
-        )
-        input_gradient(
-            Pooled(gradient, taken, places),
-            stride=stride,
-            into=into,
-            add=add,
-            convolved=Convolved(flows, arrivals),
-            passed=Passed(nodes.movedim(1, 0), targets, weights, Readers(terms, first, terms)),
-        )
-        assert not apart[0].any()
-        return into.clone()
 
     @cases(places=PLACES, stride=[1, 2])
     def test_outputs_and_moments(self, sides, places, stride):
@@ -191,40 +121,6 @@ class TestTogether:
         sides.twin(gather_moments, found[0].flatten(1, 3), into)
         assert torch.allclose(found[2].double(), into.mean, atol=1e-6)
         assert torch.allclose(found[3].double(), into.scale, rtol=1e-5)
-
-    @cases(places=PLACES, stride=[1, 2], add=[False, True])
-    def test_all_that_flows_back(self, sides, places, stride, add):
-        x, places = sides.draw(*self.SHAPE), sides.whole(*places)
-        slots = max(int(places.max()) + 1, 1)
-        gradient = sides.draw(slots, *size(self.SHAPE, stride)[1:])
-        taken = torch.stack([sides.twin(largest, one[None], stride=stride)[1][0] for one in x])
-        pixels = self.SHAPE[1] * self.SHAPE[2] * self.SHAPE[3]
-        given = (
-            gradient,
-            sides.draw(3, *self.SHAPE[1:]),
-            sides.draw(pixels, 2, self.SHAPE[-1]),
-            sides.draw(3),
-            sides.draw(*self.SHAPE),
-        )
-        options = {"places": places, "taken": taken, "stride": stride, "add": add}
-        sides.compare(self.flown, *given, **options)
-        whole = sides.twin(self.flown, *given, **options)
-        _, flows, nodes, weights, before = (one.double() for one in given)
-        expected = before * add
-        expected[1] += flows[0] + flows[1]
-        expected[2] += flows[2]
-        terms = [(0, 2, 1), (0, 1, 0), (2, 0, 1)]
-        for index, term, target in terms:
-            expected[index] += weights[term] * nodes[:, target].view(self.SHAPE[1:])
-        for index, (most, mean) in enumerate(places.tolist()):
-            one = expected[index : index + 1]
-            if most >= 0:
-                max_pool_gradient(
-                    gradient[most].double()[None], taken[index : index + 1], stride=stride, into=one
-                )
-            if mean >= 0:
-                average_pool_gradient(gradient[mean].double()[None], stride=stride, into=one)
-        assert torch.allclose(whole, expected)
 
 
 @pytest.mark.parametrize("shape", NARROW)
@@ -269,18 +165,6 @@ def test_two_launches_give_the_same_bits(sides, stride):
     sides.repeat(average, x, stride=stride)
     sides.repeat(largest_gradient, gradient, taken, before, stride=stride)
     sides.repeat(average_gradient, gradient, before, stride=stride)
-
-
-@strides
-def test_an_infinite_gradient_reaches_its_own_pixel_alone(sides, stride):
-    x = sides.draw(1, 1, 5, 5, 2)
-    gradient = torch.ones(size(x.shape, stride), device=x.device)
-    gradient[0, 0, 1, 1] = torch.inf
-    _, taken = sides.twin(largest, x, stride=stride)
-    for side in (sides.kernel, sides.twin):
-        into = side(largest_gradient, gradient, taken, torch.zeros_like(x), stride=stride)
-        assert not into.isnan().any()
-        assert int(into.isinf().sum()) == 2
 
 
 @strides
