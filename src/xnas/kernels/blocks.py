@@ -1,4 +1,4 @@
-"""How tensors are dealt out to programs and threads, and what a compiler may know of their addresses.
+"""How tensors are split into blocks of programs and lanes of threads, and how addresses are aligned.
 
 A block is what a program takes at a time, a power of two. A lane is what a thread takes: up to 16 bytes
 of bfloat16 that lie together, as much as memory gives it at once. Either suits any number of channels:
@@ -14,6 +14,8 @@ from __future__ import annotations
 from math import gcd
 
 from torch import Tensor
+
+from xnas.kernels.language import inside, tl
 
 LANE = 8  # channels of a thread: 16 bytes of bfloat16
 
@@ -54,3 +56,11 @@ def alignment(*tensors: Tensor, steps: tuple[int, ...]) -> int:
     """How many bytes, 16 at most, divide every address that is whole steps away from the tensors."""
     addresses = (tensor.data_ptr() for tensor in tensors)
     return gcd(16, *addresses, *(step * tensors[0].element_size() for step in steps))
+
+
+@inside
+def block_at(block_m: tl.constexpr, block_c: tl.constexpr):  # noqa: ANN201 - Triton's
+    """Pixels and channels of this program's block."""
+    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
+    c = tl.program_id(1) * block_c + tl.arange(0, block_c)
+    return m, c

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
-from xnas.kernels.blocks import channel_block, parts
+from xnas.kernels.blocks import block_at, channel_block, parts
 from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.moments import Moments, combine_moments, plain_moments
 
@@ -269,8 +269,7 @@ def _fan_out(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = tl.program_id(1) * block_c + tl.arange(0, block_c)
+    m, c = block_at(block_m, block_c)
     known = (c < channels)[None, :]
     within = (m < pixels)[:, None] & known
     here = (m * channels)[:, None] + c[None, :]

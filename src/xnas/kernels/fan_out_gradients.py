@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
-from xnas.kernels.blocks import parts
+from xnas.kernels.blocks import block_at, parts
 from xnas.kernels.fan_out import BLOCK, Advice, Routes, blocks_of, normalized, present, share_of
 from xnas.kernels.language import compiles_for, kernel, tl
 
@@ -154,8 +154,7 @@ def _raw_gradient(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = tl.program_id(1) * block_c + tl.arange(0, block_c)
+    m, c = block_at(block_m, block_c)
     known = c < channels
     within = (m < pixels)[:, None] & known[None, :]
     here = (m * channels)[:, None] + c[None, :]
@@ -199,8 +198,7 @@ def _state_gradient(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = tl.program_id(1) * block_c + tl.arange(0, block_c)
+    m, c = block_at(block_m, block_c)
     within = (m < pixels)[:, None] & (c < channels)[None, :]
     here = (m * channels)[:, None] + c[None, :]
     plane = tl.full((), channels, tl.int64) * pixels

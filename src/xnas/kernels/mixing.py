@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from xnas.kernels.blocks import alignment, channel_block, parts
+from xnas.kernels.blocks import alignment, block_at, channel_block, parts
 from xnas.kernels.language import compiles_for, inside, kernel, tl
 from xnas.kernels.moments import Moments
 
@@ -123,8 +123,7 @@ def _mix(
     block_m: tl.constexpr,
     block_c: tl.constexpr,
 ):
-    m = tl.program_id(0) * block_m + tl.arange(0, block_m)
-    c = tl.program_id(1) * block_c + tl.arange(0, block_c)
+    m, c = block_at(block_m, block_c)
     known = c < channels
     there = (m < pixels)[:, None] & known[None, :]
     total = tl.zeros((block_m, block_c), tl.float32)

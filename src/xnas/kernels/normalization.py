@@ -49,11 +49,7 @@ def normalize(
     rows, share = rows_of(channels // lane)
     _normalize[(parts(pixels, STEPS * share), slots)](
         x,
-        moments.mean,
-        moments.scale,
-        moments.mean if weight is None else weight,
-        moments.mean if bias is None else bias,
-        moments.mean if factors is None else factors,
+        *statistics(moments, weight, bias, factors),
         x if plus is None else plus,
         whole,
         pixels,
@@ -105,6 +101,14 @@ def multiplied(x: Tensor, factors: Tensor | None) -> Tensor:
 def area_of(pixels: int, factors: Tensor | None) -> int:
     """Pixels of an image."""
     return pixels if factors is None else pixels // len(factors)
+
+
+def statistics(
+    moments: Moments, weight: Tensor | None, bias: Tensor | None, factors: Tensor | None
+) -> list[Tensor]:
+    """Mean, scale, weight, bias and factors for a kernel; any tensor stands for those that are None."""
+    given = (moments.mean, moments.scale, weight, bias, factors)
+    return [moments.mean if one is None else one for one in given]
 
 
 def dealt(x: Tensor) -> tuple[Tensor, int, int, int]:

@@ -21,6 +21,7 @@ from xnas.kernels.normalization import (
     multiplied,
     rows_of,
     shifted_by,
+    statistics,
 )
 from xnas.kernels.sums import add_up
 
@@ -57,11 +58,7 @@ def normalization_sums(
     _sums[(blocks, slots, parts(channels, block_c))](
         whole,
         x,
-        moments.mean,
-        moments.scale,
-        moments.mean if weight is None else weight,
-        moments.mean if bias is None else bias,
-        moments.mean if factors is None else factors,
+        *statistics(moments, weight, bias, factors),
         partial,
         pixels,
         area_of(pixels, factors),
@@ -126,15 +123,14 @@ def normalization_gradient(
     slots, pixels, channels = x.shape
     whole, lane, first, apart = dealt(gradient)
     rows, share = rows_of(channels // lane)
+    mean, scale, *affine = statistics(moments, weight, bias, factors)
     _gradient[(parts(pixels, STEPS * share), slots)](
         whole,
         x,
-        moments.mean,
-        moments.scale,
+        mean,
+        scale,
         products,
-        moments.mean if weight is None else weight,
-        moments.mean if bias is None else bias,
-        moments.mean if factors is None else factors,
+        *affine,
         out,
         pixels,
         area_of(pixels, factors),
