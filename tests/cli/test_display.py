@@ -1,0 +1,82 @@
+"""Lines that a search and a training print per epoch."""
+
+from dataclasses import replace
+
+import pytest
+
+from xnas.cli.display import SearchDisplay, TrainingDisplay, epoch_line, training_line
+from xnas.records import Deletion, EpochCost, Gap, SearchEpoch, TrainEpoch
+
+COST = EpochCost(seconds=3.0, seconds_per_round=0.0123, memory_bytes=5)
+TRAINED = TrainEpoch(
+    epoch=4,
+    steps=40,
+    learning_rate=0.1,
+    drop_path_rate=0.0,
+    train_loss=1.5,
+    train_accuracy=0.4,
+    valid_loss=None,
+    valid_accuracy=None,
+    cost=COST,
+)
+SEARCHED = SearchEpoch(
+    epoch=2,
+    rounds=40,
+    learning_rate=0.02,
+    skip_dropout=0.5,
+    train_loss=1.5,
+    train_accuracy=0.4,
+    valid_loss=1.6,
+    valid_accuracy=0.35,
+    entropy={"normal": 0.9, "reduction": 0.8},
+    skip_share={"normal": 0.25, "reduction": 0.5},
+    experts_alive={"normal": 13, "reduction": 14},
+    weights_alive=1234,
+    rewards={},
+    rewards_by_stage={},
+    deleted=(),
+    gap=None,
+    cost=COST,
+)
+
+
+def test_an_epoch_of_a_search_is_one_line_with_all_experts_and_entropies():
+    line = epoch_line(SEARCHED, 50)
+    assert line.startswith("epoch   2/50  train 1.500  40.0 %  valid 1.600  35.0 %  experts 27  ")
+    assert "entropy 0.900 / 0.800  skips 25 %  12 ms/round" in line
+    assert "gap" not in line
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"), [(None, "gap: mixture 50.0, experts 40.0 %, cell unknown"), (0.3, "cell 30.0 %")]
+)
+def test_deletions_and_a_gap_are_added(cell, words):
+    gone = (Deletion(kind="normal", forecaster=0, expert=1, operation="sep_conv_3x3"),)
+    gap = Gap(mixture=0.5, experts=0.4, cell=cell)
+    line = epoch_line(replace(SEARCHED, deleted=gone, gap=gap), 50)
+    assert "experts 27 (-1)" in line
+    assert words in line
+
+
+def test_validation_is_shown_where_there_is_some():
+    assert training_line(TRAINED, 600).startswith("epoch    4/600  train 1.500  40.0 %  rate 0.1")
+    checked = replace(TRAINED, valid_loss=1.7, valid_accuracy=0.5)
+    assert "1.700  50.0 %" in training_line(checked, 600)
+
+
+def test_a_long_training_prints_some_epochs_and_the_last(capsys):
+    with TrainingDisplay(quiet=False) as display:
+        for epoch in range(1, 101):
+            display.after_epoch(replace(TRAINED, epoch=epoch), 100)
+    shown = [int(line[6:10]) for line in capsys.readouterr().out.splitlines()]
+    assert shown == list(range(2, 101, 2))
+
+
+def test_a_quiet_display_prints_warnings_only(capsys):
+    with SearchDisplay(quiet=True) as display:
+        display.after_epoch(SEARCHED, 50)
+        display.say("hello")
+        display.warn("few images")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "warning: few images\n"

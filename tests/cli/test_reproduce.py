@@ -1,0 +1,30 @@
+"""The command reproduce."""
+
+from xnas.cli import main
+
+
+def run(capsys, *arguments):
+    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
+    try:
+        main(arguments)
+        status = 0
+    except SystemExit as exit_:
+        status = exit_.code or 0
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_reproduce_tells_what_it_made(capsys, tmp_path):
+    status, out, err = run(capsys, "reproduce", "attenuation", "--out", str(tmp_path / "x"))
+    assert (status, err) == (0, "")
+    assert out.startswith("attenuation  1 figure in")
+    assert out.endswith(f"2 claims judged in {tmp_path / 'x' / 'claims.md'}\n")
+    assert (tmp_path / "x" / "attenuation.svg").exists()
+
+
+def test_quiet_says_nothing(capsys, tmp_path):
+    assert run(capsys, "reproduce", "attenuation", "--quiet", "--out", str(tmp_path / "x")) == (
+        0,
+        "",
+        "",
+    )
