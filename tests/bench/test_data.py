@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from xnas import ConfigError
-from xnas.bench.data import BenchDataConfig, PlainImages, bench_data, noise
+from xnas.bench.data import BenchDataConfig, PlainImages, bench_data
+from xnas.bench.measuring import noise
 from xnas.report.tables import data_cost_table
 
 TINY = BenchDataConfig(
@@ -31,7 +32,7 @@ def test_batches_of_both_kinds_are_measured_and_shown():
 
 
 def test_the_other_side_makes_standardised_images_with_a_hole():
-    image, label = PlainImages(noise(TINY), "cifar10", length=100)[50]  # goes round
+    image, label = PlainImages(noise(32, TINY.image_size), "cifar10", length=100)[50]  # goes round
     assert (image.shape, image.dtype) == ((3, 8, 8), torch.float32)
     assert label == (50 % 32) % 10  # four batches of eight
     assert (image == 0).all(0).sum() >= 16

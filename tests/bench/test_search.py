@@ -5,7 +5,8 @@ import torch
 
 from xnas import ConfigError
 from xnas.bench import search as bench_search
-from xnas.bench.search import CASES, BenchSearchConfig, keep_experts, measure_case, noise, planned
+from xnas.bench.measuring import noise
+from xnas.bench.search import CASES, BenchSearchConfig, keep_experts, measure_case, planned
 from xnas.engine import play_round
 from xnas.report.tables import round_cost_table
 from xnas.runs.prepare import prepare
@@ -15,7 +16,9 @@ TINY = BenchSearchConfig(cells=3, channels=2, batch_size=4, image_size=8, rounds
 
 @pytest.mark.parametrize(("case", "left"), [("all experts", 7), ("four an edge", 4), ("one an edge", 1)])
 def test_only_the_experts_of_a_case_are_left_and_rounds_go_on(case, left):
-    search = prepare(TINY.search_config(), noise(TINY)).search
+    search = prepare(
+        TINY.search_config(), noise(2 * TINY.batch_size * (TINY.rounds + 2), TINY.image_size)
+    ).search
     keep_experts(search, CASES["darts"][case])
     search.begin_epoch()
     play_round(search)

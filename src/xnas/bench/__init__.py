@@ -1,3 +1,3 @@
-"""How fast everything is here, against the plain path."""
+"""Benchmarks of speed on this machine, compared with the plain path."""
 
 __all__: list[str] = []

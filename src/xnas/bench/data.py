@@ -1,4 +1,4 @@
-"""What augmented batches cost: ours, whole batches on the device, beside torchvision's, image by image.
+"""What augmented batches cost: ours, whole batches on the device, against torchvision's, image by image.
 
 The augmentation is that of a training: crop, flip, AutoAugment, standardise, cutout. Torchvision's runs
 in the worker processes of a DataLoader, timed when they are at full speed. Images are noise. Times of
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.data import BatchSettings, BatchSource, ImageData, augmentation_for, training_augmentation
 from xnas.data.policies import policy_named
 from xnas.errors import ConfigError
@@ -34,15 +34,15 @@ class BenchDataConfig:
     """Which batches to time."""
 
     batch_size: int = 1024
-    """Images a batch of the full training augmentation."""
+    """Images per batch of the full training augmentation."""
     round_size: int = 96
-    """Images a batch of each half in a search's round; the paper has 96."""
+    """Images per batch of each half in a search's round; the paper has 96."""
     image_size: int = 32
     """Height and width."""
     policy: str = "cifar10"
     """Of AutoAugment: cifar10, imagenet or svhn."""
     timings: int = 7
-    """Timings of each case; the median is told."""
+    """Timings of each case; the median is reported."""
     workers: int = 0
     """Of the second DataLoader; 0 for as many as there are cores."""
     device: str = "auto"
@@ -66,7 +66,7 @@ class BenchDataConfig:
 def bench_data(config: BenchDataConfig) -> list[DataCost]:
     """Time torchvision's workers, then this package's batches, then the two halves of a round."""
     device = pick_device(config.device)
-    data = noise(config)
+    data = noise(4 * max(config.batch_size, 2 * config.round_size), config.image_size)
     loaders = {
         f"torchvision, {counted(workers, 'worker')}": loader_times(config, data, workers)
         for workers in dict.fromkeys((1, config.workers or cores()))
@@ -98,17 +98,6 @@ def ways(device: torch.device) -> list[tuple[str, bool]]:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def noise(config: BenchDataConfig) -> ImageData:
-    """Random images, enough for four batches."""
-    count = 4 * max(config.batch_size, 2 * config.round_size)
-    return ImageData(
-        name="noise",
-        images=torch.randint(0, 256, (count, 3, *(config.image_size,) * 2), dtype=torch.uint8),
-        labels=torch.arange(count) % min(10, count),
-        classes=tuple(map(str, range(min(10, count)))),
-    )
 
 
 class PlainImages(Dataset[tuple[Tensor, int]]):
@@ -148,7 +137,7 @@ def loader_times(config: BenchDataConfig, data: ImageData, workers: int) -> list
             next(arriving)
 
     receive()
-    return [_milliseconds(receive, torch.device("cpu")) / group for _ in range(config.timings)]
+    return [milliseconds(receive, torch.device("cpu")) / group for _ in range(config.timings)]
 
 
 def training_source(config: BenchDataConfig, data: ImageData, device: torch.device) -> BatchSource:
@@ -220,8 +209,8 @@ def fill_times(
         for _ in range(fills):
             step()
 
-    _milliseconds(several, device)  # to warm up
-    return [_milliseconds(several, device) / fills for _ in range(config.timings)]
+    milliseconds(several, device)  # to warm up
+    return [milliseconds(several, device) / fills for _ in range(config.timings)]
 
 
 def _captured(fill: Callable[[], None], sources: Sequence[BatchSource]) -> Callable[[], None]:
@@ -242,21 +231,12 @@ def _captured(fill: Callable[[], None], sources: Sequence[BatchSource]) -> Calla
 
 
 def _cost(case: str, device: str, images: int, times: Sequence[float], alone: float | None) -> DataCost:
-    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    middle, spread = median_and_spread(times)
     return DataCost(
         case=case,
         device=device,
         images=images,
         milliseconds=middle,
-        spread=high - low,
+        spread=spread,
         ratio=None if alone is None else alone / middle,
     )
-
-
-def _milliseconds(call: Callable[[], None], device: torch.device) -> float:
-    """How long a call takes, its work on the device included."""
-    started = time.perf_counter()
-    call()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return 1000 * (time.perf_counter() - started)

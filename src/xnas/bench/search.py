@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import multiprocessing
 import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import torch
 
-from xnas.data import ImageData
+from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.errors import ConfigError
@@ -58,7 +56,7 @@ class BenchSearchConfig:
     channels: int = 8
     """Channels of the first cell; DARTS has 16."""
     batch_size: int = 32
-    """Images a batch; the paper has 96."""
+    """Images per batch; the paper has 96."""
     image_size: int = 16
     """Height and width; CIFAR-10 has 32."""
     rounds: int = 10
@@ -116,7 +114,8 @@ def measure_case(case: str, config: BenchSearchConfig, backend: Backend = "refer
 
 def _measured(case: str, config: BenchSearchConfig, backend: Backend) -> RoundCost:
     before = peak_of_process()
-    prepared = prepare(config.search_config(backend), noise(config))
+    images = 2 * config.batch_size * (config.rounds + 2)  # an epoch of all rounds
+    prepared = prepare(config.search_config(backend), noise(images, config.image_size))
     search = prepared.search
     keep_experts(search, CASES[config.space][case])
     search.begin_epoch()
@@ -128,12 +127,12 @@ def _measured(case: str, config: BenchSearchConfig, backend: Backend) -> RoundCo
         play()
     synchronize(device)
     reset_peak(device)
-    times = [_timed(play, device) for _ in range(config.rounds)]
+    times = [milliseconds(play, device) for _ in range(config.rounds)]
     memory = torch.cuda.max_memory_reserved(device) if cuda else peak_of_process() - before
-    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    middle, spread = median_and_spread(times)
     share = None
     if not (cuda and backend == "fused"):  # a step of its own is not what a captured round makes
-        steps = [_timed(search.method.step, device) for _ in range(config.rounds)]
+        steps = [milliseconds(search.method.step, device) for _ in range(config.rounds)]
         share = statistics.median(steps) / middle
     return RoundCost(
         case=case,
@@ -143,21 +142,9 @@ def _measured(case: str, config: BenchSearchConfig, backend: Backend) -> RoundCo
         experts=sum(int(search.method.alive(m).sum()) for m in search.mixtures.values()),
         weights=sum(p.numel() for p in search.weights),
         milliseconds=middle,
-        spread=high - low,
+        spread=spread,
         memory_bytes=memory,
         method_share=share,
-    )
-
-
-def noise(config: BenchSearchConfig) -> ImageData:
-    """Random images, enough for an epoch of all timed rounds."""
-    count = 2 * config.batch_size * (config.rounds + 2)
-    size = (count, 3, config.image_size, config.image_size)
-    return ImageData(
-        name="noise",
-        images=torch.randint(0, 256, size, dtype=torch.uint8),
-        labels=torch.arange(count) % 10,
-        classes=tuple(map(str, range(10))),
     )
 
 
@@ -175,11 +162,3 @@ def keep_experts(search: Search, names: tuple[str, ...]) -> None:
         wiped = torch.zeros_like(mixture, dtype=torch.bool)
         wiped[:, doomed] = True
         search.method.wipe(mixture, wiped)
-
-
-def _timed(call: Callable[[], None], device: torch.device) -> float:
-    """Milliseconds of one call."""
-    started = time.perf_counter()
-    call()
-    synchronize(device)
-    return 1000 * (time.perf_counter() - started)

@@ -1,4 +1,4 @@
-"""What one step of `ExpertsOptimizer` costs, beside a plain loop and the usual optimizers.
+"""What one step of `ExpertsOptimizer` costs, compared with a plain loop and the usual optimizers.
 
 Times of one machine compare only within one run, so the table gives ratios.
 """
@@ -15,6 +15,7 @@ from itertools import cycle
 import torch
 from torch import nn
 
+from xnas.bench.measuring import median_and_spread
 from xnas.errors import ConfigError
 from xnas.nn import uniform_mixture
 from xnas.optim import ExpertsOptimizer
@@ -32,7 +33,7 @@ class BenchTheoryConfig:
     mixtures: tuple[int, ...] = (2, 1000)
     """Numbers of mixtures (14 x 7 each) to time; repeat the flag for several."""
     repetitions: int = 30
-    """Timed steps of each optimizer; the median is told. The plain loop gets a tenth of them."""
+    """Timed steps of each optimizer; the median is reported. The plain loop gets a tenth of them."""
 
     def __post_init__(self) -> None:
         if self.repetitions < 3:
@@ -96,13 +97,13 @@ def bench_theory(config: BenchTheoryConfig) -> list[StepCost]:
                     times[name].append(1e6 * (time.perf_counter() - started))
         base = statistics.median(times["ExpertsOptimizer"])
         for name, (_, size) in steppers.items():
-            low, middle, high = statistics.quantiles(times[name], n=4, method="inclusive")
+            middle, spread = median_and_spread(times[name])
             costs.append(
                 StepCost(
                     optimizer=name,
                     mixtures=count,
                     microseconds=middle,
-                    spread=high - low,
+                    spread=spread,
                     ratio=middle / base,
                     state_bytes=size() // count,
                 )

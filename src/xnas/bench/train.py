@@ -8,14 +8,13 @@ one machine compare only within one run, so the table has ratios.
 from __future__ import annotations
 
 import multiprocessing
-import statistics
 import time
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 
-from xnas.data import ImageData
+from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.engine.train import captured_step, train_step
 from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
@@ -50,7 +49,7 @@ class BenchTrainConfig:
     cells: int = 5
     """Cells of the network; XNAS-Small has 20."""
     batch_size: int = 32
-    """Images a batch; the paper has 96."""
+    """Images per batch; the paper has 96."""
     image_size: int = 16
     """Height and width; CIFAR-10 has 32."""
     recipe: str = "xnas-1500"
@@ -99,7 +98,8 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
 def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     before = peak_of_process()
     chosen = config.train_config(case)
-    prepared = prepare_training(chosen, noise(config), genotype_of(config.cell))
+    images = config.batch_size * (config.steps + 8)  # an epoch of all steps
+    prepared = prepare_training(chosen, noise(images, config.image_size), genotype_of(config.cell))
     training = prepared.training
     if case == WITHOUT_KERNELS:
         fuse(training.model, on=False)
@@ -114,30 +114,12 @@ def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     synchronize(device)
     preparation = time.perf_counter() - started
     reset_peak(device)
-    times = []
-    for _ in range(config.steps):
-        started = time.perf_counter()
-        step()
-        synchronize(device)
-        times.append(1000 * (time.perf_counter() - started))
-    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    middle, spread = median_and_spread([milliseconds(step, device) for _ in range(config.steps)])
     return TrainStepCost(
         case=case,
         device=torch.cuda.get_device_name(device) if cuda else "CPU",
         milliseconds=middle,
-        spread=high - low,
+        spread=spread,
         memory_bytes=torch.cuda.max_memory_reserved(device) if cuda else peak_of_process() - before,
         preparation=preparation,
-    )
-
-
-def noise(config: BenchTrainConfig) -> ImageData:
-    """Random images, enough for an epoch of all timed steps."""
-    count = config.batch_size * (config.steps + 8)
-    size = (count, 3, config.image_size, config.image_size)
-    return ImageData(
-        name="noise",
-        images=torch.randint(0, 256, size, dtype=torch.uint8),
-        labels=torch.arange(count) % 10,
-        classes=tuple(map(str, range(10))),
     )
