@@ -2,8 +2,8 @@
 
 Registered are the paper's `xnas_small`, `xnas_medium` and `xnas_large`, and for every published cell
 `<cell>_cifar` and `<cell>_imagenet`. They follow timm's `num_classes`, `in_chans` and `drop_path_rate`,
-and take the sizes of `xnas.create_model`. Whatever else timm is told would be without effect, so it is
-refused. `num_classes=0` leaves the classifier out: the network then gives its pooled features.
+and take the sizes of `xnas.create_model`. Any other setting would have no effect and is refused.
+`num_classes=0` leaves the classifier out: the network then returns its pooled features.
 
 The name of this module is no obstacle to timm's own: imports are absolute.
 """
@@ -91,7 +91,7 @@ def _create(name: str, *, num_classes: int, **settings: Any) -> Network:  # noqa
 
 
 def _entrypoint(name: str) -> Callable[..., Network]:
-    """The function that timm calls for a name; timm takes the name from the function, too."""
+    """The function that timm calls for a name; timm also takes the name from the function."""
 
     def entrypoint(
         pretrained: bool = False,  # noqa: FBT001, FBT002 - timm's convention

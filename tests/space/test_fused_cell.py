@@ -363,7 +363,7 @@ def test_an_unknown_operation_is_refused(monkeypatch):
     OPERATIONS.add("swish", lambda *_: nn.SiLU())
     SPACES.add("mine", SearchSpace("mine", ("dil_conv_3x3", "swish"), nodes=2))
     _, fused = pair_of(SPACES["mine"], deaths={REDUCTION: [[1]] * 5, NORMAL: [[1]] * 4})
-    with pytest.raises(ConfigError, match=r"'swish' has no fused form; use --backend reference"):
+    with pytest.raises(ConfigError, match=r"'swish' has no fused form; use the reference backend"):
         fused.fuse()
     assert not fused.fused
     wipe(fused, {NORMAL: [[]] * 4 + [[1]]})  # nobody is left to ask for it

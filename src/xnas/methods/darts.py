@@ -1,7 +1,7 @@
 """DARTS, first order: logits behind a softmax, learned by Adam (Liu, Simonyan and Yang, 2019).
 
 Its own protocol: Adam at 3e-4 with betas (0.5, 0.999) and weight decay 1e-3, logits that start at noise
-of 1e-3, nobody wiped out.
+of 1e-3, no wipeout.
 
 Departure: the weights take their step before the architecture, as in the other methods; the original
 takes the architecture's first. Both draw fresh batches, so the two differ by half a round.
@@ -32,8 +32,8 @@ class Darts:
     def __init__(self, mixtures: Mapping[str, nn.Parameter], game: Game) -> None:
         if game.accounting != "update":
             raise ConfigError(
-                f"the method darts has one step an update, not accounting {game.accounting!r}; "
-                "leave --accounting at update"
+                f"the method darts has one step per update, not accounting {game.accounting!r}; "
+                "leave accounting at update"
             )
         noise = torch.Generator().manual_seed(game.seed)
         self.mixtures = list(mixtures.values())
@@ -45,7 +45,7 @@ class Darts:
             lr=LEARNING_RATE,
             betas=BETAS,
             weight_decay=WEIGHT_DECAY,
-            capturable=self.logits[0].is_cuda,  # its count of steps is on the device, too
+            capturable=self.logits[0].is_cuda,  # its count of steps is also on the device
         )
         self._write_mixtures()
 

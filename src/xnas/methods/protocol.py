@@ -1,4 +1,4 @@
-"""What a search asks of a method, and what it tells it.
+"""The protocol between a search and a method that learns its mixtures.
 
 A mixture u is the leaf of autograd for every method, so each gets the same thing to learn from, the
 reward R = -∂ℓ/∂u, and leaves the mixture of the next round in the parameter. A method that learns
@@ -23,31 +23,31 @@ class Method(Protocol):
     """How mixtures learn. `ExpertsOptimizer` is one as it stands."""
 
     def step(self) -> None:
-        """Play one round with the rewards -p.grad of every mixture p."""
+        """Play one round with the rewards -p.grad of every mixture p (forecasters, experts)."""
 
     def observe(self, mixture: Tensor, rewards: Tensor) -> None:
         """Play one update of several rounds, (rounds, forecasters, experts), that share a mixture."""
 
     def alive(self, mixture: Tensor) -> Tensor:
-        """Mask (forecasters, experts) of the experts that may still be chosen."""
+        """Return a mask (forecasters, experts) of the experts that may still be chosen."""
 
     def strengths(self, mixture: Tensor) -> Tensor:
-        """Mixture over all experts, by which edges are ranked at the end."""
+        """Return the mixture over all experts (forecasters, experts) that ranks edges at the end."""
 
     def comparable_sums(self, mixture: Tensor) -> Tensor:
-        """What breaks ties between strengths: each expert's sum of rewards, or its logit.
+        """Return what breaks ties between strengths: each expert's sum of rewards, or its logit.
 
-        A wiped expert's is as far behind the leader as its strength says.
+        A wiped expert's is as far behind the leader as in `strengths`.
         """
 
     def check(self) -> None:
         """Raise what a captured step could not."""
 
     def state_dict(self) -> dict[str, Any]:
-        """All that `load_state_dict` needs to go on."""
+        """Return everything that `load_state_dict` needs to resume."""
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Resume where `state_dict` was taken."""
 
 
 @runtime_checkable
@@ -85,7 +85,7 @@ class Game:
     replications: Mapping[str, int]
     """Cells that share a mixture, by kind: r_c."""
     accounting: Accounting = "update"
-    """A round an update, or a round a sample and replica."""
+    """Count one round per update, or one per sample and replica."""
     experts_lr: Literal["paper", "matched"] | float = "matched"
     reward_bound: float = 1.0
     relaxation: float = 1.0

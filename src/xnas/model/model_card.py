@@ -1,4 +1,4 @@
-"""What has to be known of a trained network beside its weights: `model.json`, its card."""
+"""The card of a trained network, `model.json`: everything but its weights."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from xnas.errors import ConfigError
 class DropPath(nn.Module):
     """Zero for a share `rate` of the samples, scaled up for the others so that the mean stays.
 
-    Every call draws anew. A network has one of these, which all its edges share. `part` (which, of how
-    many) is for several processes with equal parts of a batch: each draws for all, and takes its own.
+    Every call draws new numbers. A network has one of these, which all its edges share. `part` (which,
+    of how many) is for several processes with equal parts of a batch: each draws for all, and takes its
+    own.
     """
 
     rate: Tensor

@@ -97,7 +97,7 @@ class Forecaster(nn.Module):
         return prediction
 
     def wipe(self, names: Iterable[str]) -> None:
-        """Delete experts, gradients and all: those that `ExpertsOptimizer.alive` says are gone.
+        """Delete experts with their gradients, usually those that `ExpertsOptimizer.alive` excludes.
 
         The mixture keeps their columns, whose weights are 0 by then; deleting a living expert takes its
         weight out of the prediction. To load the state of a forecaster that lost experts, wipe the same

@@ -9,7 +9,7 @@ Departure: the paper applies depthwise separable convolutions "always twice" (Se
 applied once here, as its parameter counts need (E21 in docs/errata.md).
 
 Below the operations that a search chooses from stand those that older published cells need. Some compute
-on kernels of their own in a training, once `fuse` says so; weights and results are the same.
+on kernels of their own in a training, once `fuse` is set; weights and results are the same.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from xnas.nn.operations import Normalization
 
 
 class ResidualReduction(nn.Module):
-    """Two 3x3 convolutions, the first of stride 2, beside a pool and a 1x1 convolution.
+    """Two 3x3 convolutions, the first of stride 2, added to a pool with a 1x1 convolution.
 
-    Odd sizes are rounded up on both ways.
+    Odd sizes are rounded up in both branches.
     """
 
     def __init__(self, inputs: int, outputs: int, normalization: Normalization) -> None:

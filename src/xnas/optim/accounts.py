@@ -1,4 +1,4 @@
-"""The accounts that `ExpertsOptimizer` keeps: what Algorithm 1 needs, and a ledger beside it.
+"""The accounts that `ExpertsOptimizer` keeps: the state of Algorithm 1, and a ledger.
 
 Mixtures of one shape are kept as one stack, so that a round of a thousand mixtures is the same few
 tensor operations as a round of one. Everything is a tensor on the mixtures' device, nothing is read by

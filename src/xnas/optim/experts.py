@@ -1,7 +1,7 @@
 """`ExpertsOptimizer`: Algorithm 1 as a `torch.optim.Optimizer`.
 
 A parameter is a mixture u, a leaf (forecasters, experts) on the simplex. Its gradient is the negative
-reward, R = -∂ℓ/∂u (line 8), because u itself is differentiated and no softmax stands in between. So
+reward, R = -∂ℓ/∂u (line 8), because u itself is differentiated and no softmax is in between. So
 
     loss.backward()
     optimizer.step()
@@ -231,16 +231,16 @@ class ExpertsOptimizer(Optimizer):
 
     def check(self) -> None:
         """Raise what captured steps could not: rounds refused since the last check. Reads the device."""
-        told = []
+        faults = []
         for stack in self._stacks():
             counts = stack.accounts["faults"]
             for row, column in counts.nonzero().tolist():
                 number, times = self._number(stack.params[row]), int(counts[row, column])
                 reason = explain_fault(FAULTS[column], stack.settings_of(row))
-                told.append((number, f"mixture {number} refused {times} captured round(s): {reason}"))
+                faults.append((number, f"mixture {number} refused {times} captured round(s): {reason}"))
             counts.zero_()
-        if told:
-            raise RoundError("; ".join(line for _, line in sorted(told)))
+        if faults:
+            raise RoundError("; ".join(line for _, line in sorted(faults)))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add mixtures, with settings of their own; on an error nothing is added."""

@@ -1,4 +1,4 @@
-"""What `ExpertsOptimizer` asks of its mixtures, its settings and a saved state, and what it says if not.
+"""Checks of the mixtures, settings and saved states of `ExpertsOptimizer`, and their messages.
 
 Each check names the fault, the value and the remedy.
 """
@@ -141,8 +141,8 @@ def explain_fault(fault: str, settings: Mapping[str, Tensor], rewards: Tensor | 
     if fault == "past the horizon":
         return f"the horizon of {int(settings['horizon'])} rounds has passed; set a longer one"
     if fault == "bad settings":
-        told = ", ".join(f"{name} {float(value):g}" for name, value in settings.items())
-        return f"settings are out of range: {told}; check the scheduler"
+        listed = ", ".join(f"{name} {float(value):g}" for name, value in settings.items())
+        return f"settings are out of range: {listed}; check the scheduler"
     remedy = "lower the learning rate of the weights, or look for a division by zero in the loss"
     if rewards is None:
         return f"rewards were not finite; {remedy}"

@@ -26,7 +26,7 @@ class RoundCost:
     """What one round of a search costs with some of its experts left."""
 
     case: str
-    """Who is left on every edge."""
+    """Experts left on every edge."""
     backend: str
     precision: str
     device: str
@@ -55,7 +55,7 @@ class DataCost:
     spread: float
     """Interquartile range, in milliseconds."""
     ratio: float | None
-    """Images a second as a multiple of torchvision's with one worker; None for rounds."""
+    """Images per second as a multiple of torchvision's with one worker; None for rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

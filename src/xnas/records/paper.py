@@ -1,4 +1,4 @@
-"""What the paper says, beside what was counted: claims, tables, cells."""
+"""Claims, tables and cells of the paper, compared with what was counted here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Entry = str | bool | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A sentence of the paper, beside what was measured."""
+    """A sentence of the paper, compared with what was measured."""
 
     statement: str
     where: str
@@ -53,7 +53,7 @@ class DepthRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomDepths:
-    """Depths of random cells, drawn and by enumeration, beside that of one cell."""
+    """Depths of random cells, drawn and by enumeration, compared with one cell."""
 
     cells: int
     compared: float

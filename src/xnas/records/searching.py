@@ -50,7 +50,7 @@ class Gap:
     mixture: float
     """Every edge mixes its experts."""
     experts: float
-    """Every edge has its strongest expert alone: `none` only where nobody else lives."""
+    """Every edge has its strongest expert alone: `none` only where no other expert is alive."""
     cell: float | None
     """The cell that the search would give; None if it has an operation that was deleted already."""
 
@@ -94,9 +94,9 @@ class SearchEpoch:
     weights_alive: int
     """Trainable numbers in the network, mixtures aside."""
     rewards: dict[str, dict[str, float]]
-    """Mean reward a round, by kind and operation, over living experts; none after a search settled."""
+    """Mean reward per round, by kind and operation, over living experts; none after a search settled."""
     rewards_by_stage: dict[str, dict[str, dict[str, float]]]
-    """The same, by kind, stage of the network and operation; empty, too, if cells share no mixtures."""
+    """The same, by kind, stage of the network and operation; also empty if cells share no mixtures."""
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
@@ -105,7 +105,7 @@ class SearchEpoch:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> SearchEpoch:
-        """The record of a line of metrics.jsonl."""
+        """Return the record of a line of metrics.jsonl."""
         nested = {
             "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
             "gap": None if saved["gap"] is None else Gap(**saved["gap"]),

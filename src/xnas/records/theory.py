@@ -33,13 +33,13 @@ class Ledger:
     reward_bound: float
     relaxation: float
     regret: Point
-    """Against the best living expert, one number a forecaster."""
+    """Against the best living expert, one number per forecaster."""
     regret_bound: Point | None
-    """Theorem 1 for the rounds played, with the γ term; None where `bound_note` says why."""
+    """Theorem 1 for the rounds played, with the γ term; `bound_note` gives the reason for None."""
     bound_note: str
     """What the bound covers, or why there is none."""
     log_wipeout_factor: Point
-    """ln γ, one number a forecaster."""
+    """ln γ, one number per forecaster."""
     wipeouts: tuple[Wipeout, ...]
     """In the order of their rounds."""
     living: int
@@ -108,7 +108,7 @@ class Selection:
     correct: float
     correct_error: float
     wiped: float
-    """Experts wiped out before the horizon, a run."""
+    """Experts wiped out before the horizon, per run."""
     log_wipeout_factor: float
     """ln γ at the end."""
 

@@ -25,12 +25,12 @@ class TrainEpoch:
     """On augmented images, as the network learned from them."""
     valid_loss: float | None
     valid_accuracy: float | None
-    """Of images held back, if there are any."""
+    """On held-out images, if there are any."""
     cost: EpochCost
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> TrainEpoch:
-        """The record of a line of metrics.jsonl."""
+        """Return the record of a line of metrics.jsonl."""
         record = cls(**{**saved, "cost": EpochCost(**saved["cost"])})
         require_numbers(record)
         return record
@@ -72,7 +72,7 @@ class Evaluation:
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Evaluation:
-        """The record of what `evaluation.json` holds; what else stands there is passed over."""
+        """Return the record in `evaluation.json`; other keys are ignored."""
         plain = {name: saved[name] for name in cls.__dataclass_fields__}
         nested = {
             "classes": tuple(saved["classes"]),

@@ -44,7 +44,7 @@ NUMPY_SCALARS: list[Any] = [
     (_scalar, "numpy.core.multiarray.scalar"),
     (_scalar, "numpy._core.multiarray.scalar"),
 ]
-"""What a best accuracy beside the weights may be made of; these names run no code of the file."""
+"""What a best accuracy stored with the weights may consist of; these names run no code of the file."""
 
 ONE_SEQUENCE = frozenset(
     f"{name}_{size}x{size}"
@@ -119,7 +119,7 @@ def _prefixes(model: Network) -> Prefixes:
     else:
         yield "stem.layers", "stem"
     for index, cell in enumerate(model.cells):
-        assert isinstance(cell, Cell)  # noqa: S101 - a ModuleList tells no types
+        assert isinstance(cell, Cell)  # noqa: S101 - a ModuleList has no types
         operations = [e.operation for edges in model.genotype.cell(cell.kind).nodes for e in edges]
         for ours, theirs in _cell_prefixes(cell, operations):
             yield f"cells.{index}.{ours}", f"cells.{index}.{theirs}"
@@ -224,7 +224,7 @@ def _require_sizes(path: Path | str, theirs: Mapping[str, Tensor], own: Mapping[
 
 
 def _sizes(state: Mapping[str, Tensor]) -> dict[str, object]:
-    """Arguments of `create_model`, read from the authors' layout; None where it does not tell."""
+    """Arguments of `create_model`, read from the authors' layout; None where it cannot be read."""
 
     def size(name: str, dimension: int) -> int | None:
         known = name in state and state[name].dim() > dimension

@@ -1,4 +1,4 @@
-"""NAS-Bench-201's own network of a cell, as the benchmark trained it: 16 channels, 5 cells a stage."""
+"""NAS-Bench-201's own network of a cell, as the benchmark trained it: 16 channels, 5 cells per stage."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A cell has two inputs, the outputs of the two cells before it, and a few nodes. 
 predictions of the forecasters on its incoming edges, one from each input and each earlier node; the
 cell's output is the concatenation of its nodes.
 
-Departure: Sec. 9.2 has a 1x1 convolution behind the nodes; they are concatenated alone, as Sec. 4.1 says
+Departure: Sec. 9.2 has a 1x1 convolution behind the nodes; they are concatenated alone, as in Sec. 4.1
 (E9 in docs/errata.md).
 """
 
@@ -59,7 +59,10 @@ class SearchCell(nn.Module):
         )
 
     def forward(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
-        """Output (batch, nodes x channels, ...); `mixture` is (edges, experts), or one a sample."""
+        """Return (batch, nodes x channels, h, w) of two maps (batch, channels, h, w).
+
+        `mixture` is (edges, experts), or (batch, edges, experts) with one per sample.
+        """
         states = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
         for (source, node), forecaster, u in zip(
             self.edges, self.forecasters, mixture.unbind(-2), strict=True

@@ -39,7 +39,7 @@ def discretize(
     space: SearchSpace | str,
     cumulative_rewards: ByKind | None = None,
 ) -> Genotype:
-    """Return the cells that a search found; `explain`, with the same arguments, says why.
+    """Return the cells that a search found; `explain`, with the same arguments, gives the reasons.
 
     Each argument but `space` has, for each kind of cell, one tensor (edges, operations) whose rows are
     `space.edges` and whose columns are `space.operations`. `strengths` rank operations and edges.

@@ -337,7 +337,7 @@ def _require_known(names: Iterable[str]) -> None:
     unknown = next((name for name in names if name not in KNOWN), None)
     if unknown is not None:
         raise ConfigError(
-            f"the operation {unknown!r} has no fused form; use --backend reference for a space with it"
+            f"the operation {unknown!r} has no fused form; use the reference backend for a space with it"
         )
 
 

@@ -1,4 +1,4 @@
-"""Where reduction cells stand in a network and which of their edges halve the image (Sec. 4.2, 9.2).
+"""The places of reduction cells in a network, and which of their edges halve the image (Sec. 4.2, 9.2).
 
 Both the parent network of a search and the final one follow this.
 """

@@ -1,6 +1,6 @@
 """From a genotype to a network: a stem, cells, a classifier (Sec. 4.2, 4.3).
 
-Reduction cells stand at one and two thirds of the depth; they halve the image and double the channels.
+Reduction cells are at one and two thirds of the depth; they halve the image and double the channels.
 A cell sees the outputs of the two cells before it, each brought to its channels by a 1x1 convolution,
 and gives the concatenation of its nodes.
 """
@@ -182,7 +182,7 @@ class Network(nn.Module, ABC):
 
     @property
     def num_classes(self) -> int:
-        """Classes that it tells apart; 0 without a classifier."""
+        """Number of classes; 0 without a classifier."""
         return self.spec.num_classes
 
     @property

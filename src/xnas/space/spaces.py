@@ -5,8 +5,9 @@ of the previous one; states from 2 on are its nodes, each fed by all states befo
 nodes have 2 + 3 + 4 + 5 = 14 edges, each a forecaster during the search. There are two kinds of cells,
 and all cells of one kind are alike.
 
-Which cells a genotype may hold is said by the space's `rule`, a function that raises for all others. A
-search finds less than the rule of `darts` allows: under that name the older published cells can be read.
+The `rule` of a space decides which cells a genotype may hold. It is a function that raises for all
+others. A search finds less than the rule of `darts` allows: under that name the older published cells
+can be read.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ EDGES_PER_NODE = 2
 
 
 def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
-    """Allow what discretisation gives: two edges a node, from different states, and never `none`.
+    """Allow what discretisation gives: two edges per node, from different states, and never `none`.
 
     A space whose published cells are freer has another rule.
     """
@@ -76,7 +77,7 @@ def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> Non
 
 
 def published_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:  # noqa: ARG001
-    """Allow what was published under DARTS's conventions: two edges a node, of any operation.
+    """Allow what was published under DARTS's conventions: two edges per node, of any operation.
 
     Cells may have more or fewer nodes than the space, two edges from one state, `none` on an edge, and
     their inputs among the states that the output joins. A search finds no such cell.
@@ -230,7 +231,7 @@ class SearchSpace:
         if len(set(self.operations)) < len(self.operations):
             raise ConfigError(
                 f"the space {self.name!r} names an operation twice, got {self.operations}; "
-                "each may stand once"
+                "name each once"
             )
         if self.nodes < 1:
             raise ConfigError(f"a cell needs at least 1 node, got {self.nodes}")

@@ -1,4 +1,4 @@
-"""The parent network: cells whose edges are forecasters, with one mixture a kind of cell (Sec. 4.1).
+"""The parent network: cells whose edges are forecasters, with one mixture per kind of cell (Sec. 4.1).
 
 All normal cells share one mixture, all reduction cells another, so a reward is the sum over the cells
 of a kind, and a wiped expert leaves all of them.
@@ -29,9 +29,9 @@ LEAST_CELLS = 3  # two of them reductions
 
 
 class Supernet(ParentNetwork):
-    """A network of `cells` cells, the first of them with `channels` channels a node.
+    """A network of `cells` cells, the first of them with `channels` channels per node.
 
-    Reduction cells stand at one and two thirds of the depth; channels double there. The stem has
+    Reduction cells are at one and two thirds of the depth; channels double there. The stem has
     channels x min(input channels, 3).
 
     Departure: the paper doubles channels "after each reduction cell" (Sec. 4.2, 9.3), which its own

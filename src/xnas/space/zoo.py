@@ -1,6 +1,6 @@
 """Published cells by name, each a data file with its source and with what the paper prints for it.
 
-The files stand in `cells/`. A cell may be in several rows of the paper's tables, with networks of
+The files are in `cells/`. A cell may be in several rows of the paper's tables, with networks of
 different sizes, and in none; a row may have several cells that claim to be its.
 """
 

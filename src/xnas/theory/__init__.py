@@ -1,6 +1,6 @@
 """The paper's mathematics as plain functions: tensors in, tensors out.
 
-Read in this order beside the paper: `mixture` (eq. 1), `updates` (Algorithm 1, lines 7-9), `wipeout`
+Read in this order, next to the paper: `mixture` (eq. 1), `updates` (Algorithm 1, lines 7-9), `wipeout`
 (lines 11-12), `horizon` (learning rates), `regret` (Theorem 1), `replay` (the whole loop), `entropy`.
 """
 

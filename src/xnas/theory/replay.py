@@ -1,4 +1,4 @@
-"""Algorithm 1 for rewards that are already known: the paper's loop, beside its lemmas and its bound.
+"""Algorithm 1 for rewards that are already known: the paper's loop, with its lemmas and its bound.
 
 A search reveals rewards round by round; here they are given, so what the lemmas speak of (the best
 expert in hindsight, counterfactual rewards of wiped experts) can be looked up.

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from xnas.errors import RoundError
 
-TIE_TOLERANCE = 1e-9  # float64 sums of float rewards; ties survive, as the strict rule says
+TIE_TOLERANCE = 1e-9  # float64 sums of float rewards; ties survive, because the rule is strict
 
 
 def surviving_experts(

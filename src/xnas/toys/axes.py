@@ -92,16 +92,16 @@ def follow(problem: AxesProblem, method: str, learning_rate: float) -> Trajector
     """
     rule = RULES[method]
     start = torch.tensor(problem.start_logits, dtype=torch.float64)
-    everybody = torch.ones_like(start, dtype=torch.bool)
+    alive = torch.ones_like(start, dtype=torch.bool)
     sums = torch.zeros_like(start)
-    points = [mixture_of(start / learning_rate, everybody, learning_rate=learning_rate)]
+    points = [mixture_of(start / learning_rate, alive, learning_rate=learning_rate)]
     terms = []
     for step in range(problem.steps):
         rewards = rule(points[-1], problem.gradient(step, points[-1]))
         sums = sums + rewards
         terms.append(-rewards)
         logits = start / learning_rate + sums
-        points.append(mixture_of(logits, everybody, learning_rate=learning_rate))
+        points.append(mixture_of(logits, alive, learning_rate=learning_rate))
     return Trajectory(
         method=method,
         points=tuple(tuple(p.tolist()) for p in points),
