@@ -25,9 +25,7 @@ MISSING = {
     "paper/size_tables.py",
     "runs/prepare.py",
     "runs/prepare_training.py",
-    "runs/search_config.py",
     "runs/train_briefing.py",
-    "runs/train_config.py",
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from xnas import ConfigError
 from xnas.runs.recipes import BY_DATASET, RECIPES, recipe_for
-from xnas.runs.train_config import TrainConfig, resolve_images
+from xnas.runs.train_config import TrainConfig
 
 COLUMNS = (
     *("network", "channels", "cells", "epochs", "least_steps", "least_batches", "batch_size"),
@@ -97,19 +97,3 @@ def test_an_unknown_recipe_offers_the_nearest():
 def test_imagenets_crop_keeps_its_share_at_other_sizes(size, seen):
     assert RECIPES["imagenet-250"].images.seen((size, size)) == (seen, seen)
     assert RECIPES["xnas-1500"].images.seen((size, size)) == (size, size)
-
-
-@pytest.mark.parametrize(
-    ("recipe", "dataset", "given", "expected"),
-    [
-        ("imagenet-250", "imagenet", {}, (256, None)),
-        ("imagenet-250", "imagenet", {"image_size": 64}, (64, None)),
-        ("xnas-1500", "freiburg", {}, (96, "pad")),
-        ("xnas-1500", "freiburg", {"image_size": 32, "resize": "stretch"}, (32, "stretch")),
-        ("xnas-1500", "cifar10", {}, (None, None)),
-        ("quick", "freiburg", {}, (None, None)),
-    ],
-)
-def test_images_are_loaded_as_the_recipe_or_the_user_says(recipe, dataset, given, expected):
-    config = resolve_images(TrainConfig(recipe=recipe, **given), dataset)
-    assert (config.image_size, config.resize) == expected

@@ -1,4 +1,4 @@
-"""What a search says before and while it runs: what was chosen, what it will cost, what to expect."""
+"""Lines that a search prints: its choices, its cost and what to expect."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
     if isinstance(engine.method, ExpertAdvice):
         for kind, mixture in engine.mixtures.items():
             rates = experts_learning_rates(mixture.shape[1], kind, game)
-            told = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
-            lines.append(f"learning rate of the {kind} mixture: {told}; used: {plan.experts_lr}")
+            each = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
+            lines.append(f"learning rate of the {kind} mixture: {each}; used: {plan.experts_lr}")
     return lines
 
 
 def cautions(prepared: Prepared, images: Images) -> list[str]:
-    """What to think of before it starts."""
+    """Warnings to print before the search starts."""
     plan, options, found = prepared.plan, prepared.plan.options, []
     if len(images.labels) < FEW_IMAGES:
         found.append(

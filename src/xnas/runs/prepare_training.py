@@ -54,7 +54,7 @@ class PreparedTraining:
     test_batches: Callable[[], Iterator[tuple[Tensor, Tensor]] | None]
     """Gives the test images, if there are any; asked for once, when the training is over."""
     cautions: list[str]
-    """What to think of before it starts."""
+    """Warnings to print before the training starts."""
 
     @property
     def config(self) -> TrainConfig:

@@ -1,4 +1,4 @@
-"""Settings of a search: what a user says, and what follows from the data where they say nothing."""
+"""Options of a search; `search_plan` decides what they leave open."""
 
 from __future__ import annotations
 

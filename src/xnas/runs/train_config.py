@@ -1,4 +1,4 @@
-"""Settings of a training: what a user says, and what follows from the recipe where they say nothing."""
+"""Options of a training; `train_plan` merges them with a recipe."""
 
 from __future__ import annotations
 
