@@ -23,8 +23,6 @@ MISSING = {
     "paper/cell_depths.py",
     "paper/network_sizes.py",
     "paper/size_tables.py",
-    "runs/prepare.py",
-    "runs/prepare_training.py",
     "runs/train_briefing.py",
 }
 

@@ -1,0 +1,60 @@
+"""A training is made of its options, images and a cell."""
+
+import pytest
+import torch
+from training import pictures, tiny
+
+from xnas.errors import ConfigError
+from xnas.runs.prepare_training import prepare_training, require_nothing_to_load
+from xnas.space import count_parameters, find_genotype
+
+
+def prepared(**options):
+    return prepare_training(tiny(**options), pictures(), find_genotype("xnas"))
+
+
+def test_the_plan_reaches_network_and_engine():
+    made = prepared(drop_path_rate=0.3, auxiliary_weight=0.2, weight_decay=0.01)
+    assert made.training.settings == made.plan.settings
+    assert made.training.model.spec == made.plan.network
+    assert made.training.optimizer.param_groups[0]["weight_decay"] == 0.01
+    assert made.parameters < count_parameters(made.training.model)  # which has an auxiliary tower
+    assert made.config == made.plan.config
+
+
+def test_held_out_images_are_a_share_and_none_by_default():
+    assert prepared().valid is None
+    held = prepared(validation=0.5).valid
+    assert sum(len(labels) for _, labels in held.whole()) == len(pictures().labels) // 2
+
+
+def test_a_class_with_hardly_any_images_left_gives_a_warning():
+    assert prepared(validation=0.5).cautions == []
+    (line,) = prepared(validation=0.95, batch_size=2).cautions
+    assert "--validation 0.95 leaves 1 image of class" in line
+
+
+def test_notes_on_earlier_choices_come_first():
+    made = prepare_training(tiny(), pictures(), find_genotype("xnas"), notes=["--fold 1, as in run"])
+    assert made.plan.notes[0] == "--fold 1, as in run"
+
+
+def test_preparing_leaves_the_users_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    prepared()
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"image_size": 16}, "image-size is 16, but the images that were given are 8 x 8; give them"),
+        ({"resize": "pad"}, "resize is pad, but the images that were given came by crop"),
+    ],
+)
+def test_images_in_memory_stay_as_they_are(options, words):
+    require_nothing_to_load(tiny(), pictures())
+    with pytest.raises(ConfigError, match=words):
+        require_nothing_to_load(tiny(**options), pictures())
