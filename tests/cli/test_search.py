@@ -77,7 +77,7 @@ def test_the_end_says_what_wiping_out_saved():
 
     alive = [{"normal": n, "reduction": 98} for n in (70, 60, 14)]
     epochs = [epoch(1, 28, alive[0], 3.0), epoch(2, 10, alive[1], 2.0), epoch(3, 46, alive[2], 1.5)]
-    cell = Genotype.random("darts", 0).to_json()
+    cell = Genotype.random("darts", 0)
     told = farewell(SimpleNamespace(epochs=epochs, genotype=cell, out="run"), "digits")
     assert (
         "84 experts were deleted, first after epoch 1 of 3; the last epoch's rounds, with 158 of 196 "
