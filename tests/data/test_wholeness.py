@@ -42,6 +42,7 @@ def test_published_files_are_whole_plain_or_compressed(tmp_path):
         ("a.gz", gzip.compress(b"content, and more"), "a.gz has more than 7"),
         ("a.gz", gzip.compress(b"content")[:-6], "a.gz cannot be read to its end"),
     ],
+    ids=["another", "shorter", "longer", "truncated"],
 )
 def test_other_content_is_named_with_what_is_wrong(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
