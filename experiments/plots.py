@@ -218,7 +218,7 @@ def _draw_wipeout(results: Results) -> Figure:
     _plot_seeds(left, lines, _alive, nested=True)
     label_panel(left, "experts alive", x="epoch", y="after the epoch")
     _plot_seeds(right, lines, _round_ms)
-    label_panel(right, "a round", x="epoch", y="ms, with other searches beside")
+    label_panel(right, "a round", x="epoch", y="ms, other searches in parallel")
     for axes in (left, right):
         axes.set_ylim(bottom=0)
     _legend(figure, right, 4)
@@ -250,7 +250,7 @@ def _cell_points(results: Results) -> list[tuple[str, dict[int, float]]]:
 
 @house_style()
 def _draw_cells(results: Results) -> Figure:
-    """A column a cell and a mark a seed; a bar at the mean, a line at that of the random cells."""
+    """One column per cell and one mark per seed; a bar at the mean, a line at that of random cells."""
     points = dict(_cell_points(results))
     shown = [cell for cell in CELLS if cell.name in points]
     figure = new_figure(1.6 + 0.62 * len(shown), 3.9)
@@ -287,16 +287,16 @@ def _cell_plot(name: str) -> Plot:
 
 
 PLOTS = {
-    "full": Plot(_curves("full", _truth), _draw_full, "True accuracy against epoch, a line a seed"),
+    "full": Plot(_curves("full", _truth), _draw_full, "True accuracy against epoch, one line per seed"),
     "wipeout": Plot(
         _curves("wipeout", _alive, _round_ms),
         _draw_wipeout,
-        "Experts alive and milliseconds of a round against epoch, a line a seed",
+        "Experts alive and milliseconds of a round against epoch, one line per seed",
     ),
     "darts": Plot(
         _curves("darts", _lost, _alive, _entropy("normal"), _entropy("reduction")),
         _draw_darts,
-        "Discretisation gap, experts alive and entropies against epoch, a line a search",
+        "Discretization gap, experts alive and entropies against epoch, one line per search",
     ),
     **{f"cell-{cell.name}": _cell_plot(cell.name) for cell in FOUND},
     "cells": Plot(_cell_points, _draw_cells, "Test accuracy of every cell and seed"),

@@ -39,11 +39,11 @@ def machines(lines: Sequence[Record]) -> str:
     kinds = set()
     for line in lines:
         several = line.get("at_once", 1) > 1
-        beside = f", up to {line['at_once']} at once" if several else ""
+        load = f", up to {line['at_once']} at once" if several else ""
         if "beside" in line:
-            beside += f", beside {line['beside']}"
+            load += f", in parallel with {line['beside']}"
         versions = f"torch {line['torch']}, Python {line['python']}, xnas {line['xnas']}"
-        kinds.add(f"{line['device']} ({versions}{beside})")
+        kinds.add(f"{line['device']} ({versions}{load})")
     return f"Measured on {'; '.join(sorted(kinds))}." if kinds else f"N{NOTHING[1:]}."
 
 

@@ -53,7 +53,7 @@ def first_epochs(results: Results) -> str:
         "rank",
         "entropy",
         "skips",
-        "a round",
+        "per round",
         "memory",
     )
     ends = [_end(job, line) for job, line in with_results(results, jobs)]
@@ -125,7 +125,7 @@ def full(results: Results) -> str:
         "rank",
         "skips",
         "entropy before the last epoch",
-        "a round",
+        "per round",
         "memory",
         "in all",
     ]
@@ -162,7 +162,7 @@ def wipeout(results: Results) -> str:
                 *(milliseconds(e) for e in (first, last)),
                 f"{_all_seconds(line):.1f} s",
                 *(gib(e["cost"]["memory_bytes"]) for e in (first, last)),
-                f"{100 * reckoned_saving(line):.1f} %",
+                f"{100 * calculated_saving(line):.1f} %",
                 true_accuracy(last),
             ]
         )
@@ -172,12 +172,12 @@ def wipeout(results: Results) -> str:
         "first, half, last expert left after epoch",
         "experts before the last epoch",
         "weights, mean over epochs",
-        "a round of the first epoch",
-        "of the last",
+        "per round, first epoch",
+        "last epoch",
         "all epochs",
         "memory of the first epoch",
-        "of the last",
-        "time saved, reckoned",
+        "last epoch",
+        "time saved, calculated",
         "true accuracy",
     )
     parts = (machines(results.measured(jobs)), table(header, rows), _variants(results, jobs))
@@ -216,7 +216,7 @@ def _all_seconds(line: Record) -> float:
     return float(sum(e["cost"]["seconds"] for e in line["epochs"]))
 
 
-def reckoned_saving(line: Record) -> float:
+def calculated_saving(line: Record) -> float:
     """Share of the time of all rounds, as if each took as long as alone on the GPU.
 
     Between all experts and two an edge, and on below, a line: each expert costs the same.

@@ -70,7 +70,7 @@ def _quick(results: Results) -> str:
         "test accuracy",
         "training accuracy",
         "training",
-        "an epoch",
+        "per epoch",
         "with imports",
         "memory",
         "command",
@@ -185,7 +185,7 @@ def _ours(arguments: Namespace) -> bool:
 
 
 def _row_path(arguments: Namespace) -> Path:
-    """The package's data file; results from elsewhere may be made up: theirs goes beside the page."""
+    """The package's data file; results from elsewhere get theirs next to their page."""
     return own_row.PATH if _ours(arguments) else Path(arguments.document.with_name(own_row.PATH.name))
 
 
@@ -194,7 +194,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if anything would change")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results")
-    parser.add_argument("--document", type=Path, default=DOCUMENT, help="what to write; beside images/")
+    parser.add_argument(
+        "--document",
+        type=Path,
+        default=DOCUMENT,
+        help="page to write; its pictures go to images/ in the same folder",
+    )
     parser.add_argument("--cells", type=Path, default=CELLS, help="where found cells go")
     arguments = parser.parse_args(words)
     _require_places(arguments)

@@ -147,14 +147,14 @@ def test_the_search_that_was_repeated_gave_the_same():
             assert now == then
 
 
-def test_the_time_that_is_reckoned_is_that_of_rounds_timed_alone():
+def test_the_time_that_is_calculated_is_that_of_rounds_timed_alone():
     everything, half = search_tables.ROUND_ALONE
     told = (ROOT / "docs" / "performance.md").read_text(encoding="utf8")
     assert f"| all four, `fused`, bf16, captured | {everything:.1f} |" in told
     assert f"| two | {half:.1f} |" in told
     alive = [24, 24, 12, 6]  # after each epoch: the third was played with all, the last with half
     line = {"epochs": [{"experts_alive": {"normal": n}, "deleted": []} for n in alive]}
-    assert search_tables.reckoned_saving(line) == pytest.approx((1 - half / everything) / 4)
+    assert search_tables.calculated_saving(line) == pytest.approx((1 - half / everything) / 4)
 
 
 def tables(folder, **files):
