@@ -6,17 +6,19 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from xnas.records import Claim, DataCost, Entry, RoundCost, StepCost, Table, TrainStepCost, Verdict
 from xnas.words import counted, printable
 
+Cost = TypeVar("Cost", StepCost, RoundCost, DataCost, TrainStepCost)
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
     "holds in part": "hold in part",
     "does not hold": "do not hold",
 }
-"""What several claims do, by what one does; in the order in which they are told."""
+"""What several claims do, by what one does; in the order in which they are listed."""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -91,84 +93,88 @@ def claims_page(
     claims: Sequence[Claim], figures: Sequence[str], how: str, *, tables: Sequence[str] = ()
 ) -> str:
     """The page `claims.md`: every claim with what was measured and whether it holds."""
-    told = f"Of {counted(len(claims), 'claim')}: {count_verdicts(claims)}." if claims else "No claims."
+    count = f"Of {counted(len(claims), 'claim')}: {count_verdicts(claims)}." if claims else "No claims."
     rows = [(c.statement, c.where, c.measured, f"**{c.verdict}**") for c in claims]
     shown = [f"Tables: {', '.join(f'[{name}]({name}.md)' for name in tables)}"] if tables else []
     shown += [f"![{name}]({name}.png)" for name in figures]
     pictures = "\n\n".join(shown)
     return (
         "# What the paper claims, and what was measured\n\n"
-        f"{how} Sections, equations, figures and tables are those of arXiv:1906.08031v1. {told}\n\n"
+        f"{how} Sections, equations, figures and tables are those of arXiv:1906.08031v1. {count}\n\n"
         f"{markdown_table(('claim', 'where', 'measured', 'verdict'), rows)}\n\n{pictures}\n"
     )
 
 
+def _cost_table(
+    costs: Sequence[Cost], columns: Mapping[str, Callable[[Cost], str]], *, left: Sequence[int] = (0,)
+) -> str:
+    """Costs for the terminal, one line per case; a column is its title and what it shows of a cost."""
+    rows = [tuple(entry(cost) for entry in columns.values()) for cost in costs]
+    return aligned_table(tuple(columns), rows, left=left)
+
+
 def step_cost_table(costs: Sequence[StepCost]) -> str:
-    """What an optimizer step costs, with ratios to `ExpertsOptimizer` on the same mixtures."""
-    rows = [
-        (
-            c.optimizer,
-            f"{c.mixtures}",
-            f"{c.microseconds:,.0f}",
-            f"{c.spread:,.0f}",
-            f"{c.ratio:.2f}",
-            f"{c.state_bytes:,}",
-        )
-        for c in costs
-    ]
-    header = ("one step of", "mixtures", "us (median)", "quartiles", "ratio", "state bytes / mixture")
-    return aligned_table(header, rows)
+    """Costs of an optimizer step, with ratios to `ExpertsOptimizer` on the same mixtures."""
+    return _cost_table(
+        costs,
+        {
+            "one step of": lambda c: c.optimizer,
+            "mixtures": lambda c: f"{c.mixtures}",
+            "us (median)": lambda c: f"{c.microseconds:,.0f}",
+            "quartiles": lambda c: f"{c.spread:,.0f}",
+            "ratio": lambda c: f"{c.ratio:.2f}",
+            "state bytes / mixture": lambda c: f"{c.state_bytes:,}",
+        },
+    )
 
 
 def round_cost_table(costs: Sequence[RoundCost]) -> str:
-    """What a round costs, with ratios to the first: the plain round with all experts."""
-    rows = [
-        (
-            c.case,
-            f"{c.backend}, {c.precision}",
-            f"{c.experts}",
-            f"{c.weights:,}",
-            f"{c.milliseconds:,.1f}",
-            f"{c.spread:,.1f}",
-            f"{c.milliseconds / costs[0].milliseconds:.2f}",
-            f"{c.memory_bytes / 2**20:,.0f}",
-            "" if c.method_share is None else f"{100 * c.method_share:.1f} %",
-        )
-        for c in costs
-    ]
-    header = ("left", "backend", "experts", "weights", "ms/round", "quartiles", "ratio", "MiB", "method")
-    return f"{costs[0].device}\n" + aligned_table(header, rows, left=(0, 1))
+    """Costs of a round, with ratios to the first case: the plain round with all experts."""
+    table = _cost_table(
+        costs,
+        {
+            "left": lambda c: c.case,
+            "backend": lambda c: f"{c.backend}, {c.precision}",
+            "experts": lambda c: f"{c.experts}",
+            "weights": lambda c: f"{c.weights:,}",
+            "ms/round": lambda c: f"{c.milliseconds:,.1f}",
+            "quartiles": lambda c: f"{c.spread:,.1f}",
+            "ratio": lambda c: f"{c.milliseconds / costs[0].milliseconds:.2f}",
+            "MiB": lambda c: f"{c.memory_bytes / 2**20:,.0f}",
+            "method": lambda c: "" if c.method_share is None else f"{100 * c.method_share:.1f} %",
+        },
+        left=(0, 1),
+    )
+    return f"{costs[0].device}\n{table}"
 
 
 def data_cost_table(costs: Sequence[DataCost]) -> str:
-    """What augmented batches cost, with ratios to torchvision's with one worker."""
-    rows = [
-        (
-            c.case,
-            f"{c.images:,}",
-            f"{c.milliseconds:,.2f}",
-            f"{c.spread:,.2f}",
-            f"{1000 * c.images / c.milliseconds:,.0f}",
-            "" if c.ratio is None else f"{c.ratio:.2f}",
-        )
-        for c in costs
-    ]
-    header = ("batches by", "images", "ms (median)", "quartiles", "images/s", "x one worker")
-    return f"{costs[0].device}\n" + aligned_table(header, rows)
+    """Costs of augmented batches, with ratios to torchvision's with one worker."""
+    table = _cost_table(
+        costs,
+        {
+            "batches by": lambda c: c.case,
+            "images": lambda c: f"{c.images:,}",
+            "ms (median)": lambda c: f"{c.milliseconds:,.2f}",
+            "quartiles": lambda c: f"{c.spread:,.2f}",
+            "images/s": lambda c: f"{1000 * c.images / c.milliseconds:,.0f}",
+            "x one worker": lambda c: "" if c.ratio is None else f"{c.ratio:.2f}",
+        },
+    )
+    return f"{costs[0].device}\n{table}"
 
 
 def train_cost_table(costs: Sequence[TrainStepCost]) -> str:
-    """What a training step costs, with ratios to the plain one."""
-    rows = [
-        (
-            c.case,
-            f"{c.milliseconds:,.1f}",
-            f"{c.spread:,.1f}",
-            f"{c.milliseconds / costs[0].milliseconds:.2f}",
-            f"{c.memory_bytes / 2**20:,.0f}",
-            f"{c.preparation:.0f}",
-        )
-        for c in costs
-    ]
-    header = ("step", "ms", "quartiles", "ratio", "MiB", "s before it")
-    return f"{costs[0].device}\n" + aligned_table(header, rows)
+    """Costs of a training step, with ratios to the plain one."""
+    table = _cost_table(
+        costs,
+        {
+            "step": lambda c: c.case,
+            "ms": lambda c: f"{c.milliseconds:,.1f}",
+            "quartiles": lambda c: f"{c.spread:,.1f}",
+            "ratio": lambda c: f"{c.milliseconds / costs[0].milliseconds:.2f}",
+            "MiB": lambda c: f"{c.memory_bytes / 2**20:,.0f}",
+            "s before it": lambda c: f"{c.preparation:.0f}",
+        },
+    )
+    return f"{costs[0].device}\n{table}"
