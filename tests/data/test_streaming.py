@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import fields
 
@@ -28,8 +29,10 @@ from xnas.data import (
     StreamSource,
     default_workers,
     halves,
+    reader,
     streaming,
 )
+from xnas.data.reader import WaitInterrupted, stop_waiting_when
 from xnas.errors import ConfigError, DatasetError
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a single core
@@ -458,6 +461,50 @@ def test_signals_to_all_processes_leave_workers_alone(streamed, in_memory):
     files.close()
     assert [worker.exitcode for worker in workers] == [0, 0]
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.fixture
+def short_of_patience(impatient, monkeypatch):  # noqa: ARG001 - the other waits, too
+    monkeypatch.setattr(reader, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(reader, "STALL_SECONDS", 0.5)
+
+
+@pytest.mark.usefixtures("short_of_patience")
+def test_a_worker_that_was_stopped_is_named_in_one_line(streamed):
+    batches = streamed(workers=1)
+    batches.begin_epoch(0, 6)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGSTOP)
+    words = rf"^the process {worker.pid}, which decodes images, was stopped \(SIGSTOP\) for more than"
+    with pytest.raises(DatasetError, match=words):
+        play(batches, 6)
+    assert workers_alive() == 0
+
+
+@pytest.mark.usefixtures("short_of_patience")
+def test_a_worker_that_was_stopped_for_a_moment_is_waited_for(streamed, in_memory):
+    files, memory = streamed(workers=1), in_memory()
+    for batches in (files, memory):
+        batches.begin_epoch(0, 6)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGSTOP)
+    again = threading.Timer(0.2, os.kill, (worker.pid, signal.SIGCONT))
+    again.start()
+    assert_equal(play(files, 6), play(memory, 6))
+    again.join()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_is_asked_to_stop_does_not_wait_for_a_worker_that_was_stopped(streamed):
+    batches = streamed(workers=1)
+    batches.begin_epoch(0, 6)
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGSTOP)
+    started = time.monotonic()
+    with pytest.raises(WaitInterrupted), stop_waiting_when(lambda: True):
+        play(batches, 6)
+    assert time.monotonic() - started < 8
+    assert workers_alive() == 0
 
 
 @pytest.mark.usefixtures("impatient")

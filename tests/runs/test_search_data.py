@@ -4,6 +4,9 @@ import errno
 import json
 import multiprocessing
 import os
+import signal
+import threading
+import time
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError
+from xnas.process.interrupt import Interrupted
 from xnas.runs.config_file import ConfigFile
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence, resume_search, search
@@ -250,3 +254,32 @@ def test_a_run_of_another_kind_is_named_in_words(tmp_path):
     search(tiny(out=tmp_path / "run", epochs=1), stripes(count=32))
     with pytest.raises(ConfigError, match="a search, not a training; resume it with: xnas search --r"):
         ConfigFile.read(tmp_path / "run", "train")
+
+
+class Stalling(Silence):
+    """Stops all workers after the first round, and sends SIGTERM once no round has ended for a while."""
+
+    def after_round(self, search):
+        self.last = time.monotonic()
+        if search.rounds > 1:
+            return
+        for worker in multiprocessing.active_children():
+            os.kill(worker.pid, signal.SIGSTOP)
+        threading.Thread(target=self.end, daemon=True).start()
+
+    def end(self):
+        while time.monotonic() - self.last < 1:
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+def test_sigterm_ends_a_run_whose_decoding_processes_were_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 0.2)
+    monkeypatch.setattr("xnas.data.reader.CHECK_SECONDS", 0.2)
+    for number in range(80):
+        make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (3 * number, 5, 9))
+    config = tiny(out=tmp_path / "run", stream=True, batch_size=4)
+    words = r"^stopped after round \d; resume with: xnas search --resume .*\(images did not come; not"
+    with pytest.raises(Interrupted, match=words):
+        search(config, str(tmp_path / "data"), display=Stalling())

@@ -5,8 +5,11 @@ from __future__ import annotations
 import atexit
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +22,25 @@ from xnas.errors import DatasetError
 
 Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 KILL_SECONDS = 5.0  # that a killed worker may take to go
+CHECK_SECONDS = 1.0  # between two looks at the workers while a batch is waited for
+STALL_SECONDS = 10.0
+"""How long a worker may be stopped (SIGSTOP), or a batch be late after a signal to stop the run."""
+
+_stop_asked: ContextVar[Callable[[], bool]] = ContextVar("_stop_asked", default=lambda: False)
+
+
+class WaitInterrupted(KeyboardInterrupt):
+    """The run was asked to stop while it waited for a batch that did not come."""
+
+
+@contextmanager
+def stop_waiting_when(asked: Callable[[], bool]) -> Iterator[None]:
+    """Let a wait for a batch in the block end by WaitInterrupted, soon after `asked()` is true."""
+    token = _stop_asked.set(asked)
+    try:
+        yield
+    finally:
+        _stop_asked.reset(token)
 
 
 class Request(NamedTuple):
@@ -131,7 +153,7 @@ class Reader:
         """Begin to decode; the workers stay if there are any, and drop what they were at."""
         self._ahead.requests, self._ahead.position = requests, position
         try:
-            with _deaths_told():
+            with _watched(self._batches), _deaths_told():
                 self._start()
         except BaseException:
             self.close()
@@ -139,8 +161,9 @@ class Reader:
 
     def next(self) -> Decoded:
         """The next batch, as soon as it is decoded."""
-        with _deaths_told():
-            batch = next(self._start() if self._batches is None else self._batches)
+        batches = self._start() if self._batches is None else self._batches
+        with _watched(batches), _deaths_told():
+            batch = next(batches)
         if batch.fault:
             raise DatasetError(batch.fault)
         return batch
@@ -180,6 +203,63 @@ class Reader:
         else:
             self._batches = iter(self._loader)
         return self._batches
+
+
+@contextmanager
+def _watched(batches: Iterator[Decoded] | None) -> Iterator[None]:
+    """End the wait for a batch if a worker is stopped, or if the run is asked to stop and it is late.
+
+    torch waits for ever for a worker that does not continue, perhaps in the middle of a message. So a
+    thread looks after the workers and kills them, which ends the wait.
+    """
+    workers = getattr(batches, "_workers", ())
+    if not workers:
+        yield
+        return
+    done, reason = threading.Event(), list[BaseException]()
+    watch = threading.Thread(target=_look_after, args=(workers, _stop_asked.get(), done, reason))
+    watch.start()
+    try:
+        yield
+    except Exception as error:
+        if reason:
+            raise reason[0] from error
+        raise
+    finally:
+        done.set()
+        watch.join()  # processes are forked later, which threads do not survive
+
+
+def _look_after(
+    workers: Sequence[Any], asked: Callable[[], bool], done: Event, reason: list[BaseException]
+) -> None:
+    stopped_for = late_for = 0.0
+    while not done.wait(CHECK_SECONDS):
+        stopped = [worker.pid for worker in workers if _is_stopped(worker.pid)]
+        stopped_for = stopped_for + CHECK_SECONDS if stopped else 0.0
+        late_for = late_for + CHECK_SECONDS if asked() else 0.0
+        if late_for > STALL_SECONDS or (late_for and stopped):
+            reason.append(WaitInterrupted())
+        elif stopped_for > STALL_SECONDS:
+            reason.append(
+                DatasetError(
+                    f"the process {stopped[0]}, which decodes images, was stopped (SIGSTOP) for more "
+                    f"than {STALL_SECONDS:g} s; resume the run, and continue such a process (kill -CONT)"
+                )
+            )
+        if reason:
+            for worker in workers:
+                worker.kill()
+            return
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal; False where the system does not say."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf8").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in ("T", "t")
 
 
 @contextmanager

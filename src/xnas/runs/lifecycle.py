@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 
 from xnas.data import Images, StreamedImages
+from xnas.data.reader import WaitInterrupted, stop_waiting_when
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.restore import require_format, require_settings
 from xnas.engine.train import own_randomness
@@ -320,7 +321,12 @@ class _Run(Generic[Settings, Record]):
             repeatable(job.device),
         ):
             self._introduce(job, resumed=resumed)
-            self._play_epochs(job, records, curves, ranks.agreed(asked))
+            try:
+                with stop_waiting_when(asked):
+                    self._play_epochs(job, records, curves, ranks.agreed(asked))
+            except WaitInterrupted:
+                late = f"images did not come; {folder.saved()}"
+                raise Interrupted(f"{self._stopped(job)} ({late})") from None
         last = f"after the last {self.kind.unit}, {job.position().done}"
         with explain_failures(lambda: last, folder.saved):
             result = job.conclude(folder, records)
