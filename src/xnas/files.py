@@ -19,9 +19,9 @@ SCRATCH = re.compile(r"\.xnas-[0-9]+-(.+)\.part")
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which takes the place of `path` when the block ends without an error.
 
-    It is made beside `path`, flushed to the disk and renamed: a reader finds the old content or the new,
-    never half of it, and an error leaves nothing behind. The folder is flushed, too, so that the new
-    content outlives a loss of power.
+    It is written next to `path`, flushed to the disk and renamed. A reader finds the old content or the
+    new, never half of it, and an error leaves nothing behind. The folder is also flushed, so that the
+    new content survives a power failure.
     """
     scratch = path.with_name(f".xnas-{os.getpid()}-{path.name}.part")
     try:
@@ -44,9 +44,9 @@ def is_scratch(path: Path, ours: Callable[[str], bool]) -> bool:
 
 
 def sweep(folder: Path, ours: Callable[[str], bool]) -> None:
-    """Remove what killed processes left half-written of our files; nobody else may be writing there."""
+    """Remove files of ours that killed processes left half-written; no other process may write there."""
     for path in folder.iterdir() if folder.is_dir() else ():
-        with suppress(OSError):  # it is in nobody's way
+        with suppress(OSError):  # it does no harm
             if is_scratch(path, ours):
                 path.unlink()
 
@@ -73,7 +73,7 @@ def is_plain(path: Path) -> bool:
 
 
 def open_plain(path: Path | str) -> BinaryIO:
-    """A file to read, through links, too; a pipe to wait for or an endless device is an OSError."""
+    """A file to read, also through links; a pipe to wait for or an endless device is an OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):

@@ -23,7 +23,7 @@ class Preparation:
     reader: ImageReader | None = None
     """Brings images of another shape to the network's."""
     centre: Size | None = None
-    """Height and width that are cut out of the middle; of what the reader gives, too."""
+    """Height and width that are cut out of the middle, after the reader if there is one."""
     batch_size: int = 250
     skip_bad_images: bool = False
     """Whether files that cannot be read are passed over."""

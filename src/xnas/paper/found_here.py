@@ -1,4 +1,4 @@
-"""Cells that this software searched for and trained, for a row of Table 1 beside the paper's.
+"""Cells that this software searched for and trained, for a row of Table 1 next to the paper's.
 
 The numbers stand in `found_here.json`, which `experiments/write_results.py` writes from the results of
 runs; there are none while those have not been made.
