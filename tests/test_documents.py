@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from test_layering import LAYERS
 
 from xnas.paper.reproduce import ReproduceConfig, reproduce
 
@@ -130,3 +131,11 @@ def test_ci_runs_make_test_and_nothing_else():
     assert [line for line in script.splitlines() if line and not line.startswith(("#", "set"))] == [
         "make test"
     ]
+
+
+def test_the_architecture_lists_every_layer_in_the_order_of_imports():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
+    cells = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, flags=re.MULTILINE)
+    assert re.findall(r"`(\w+)`", ", ".join(cells)) == LAYERS
+    for path in re.findall(r"src/xnas/[\w/]+(?:\.py)?", text):
+        assert (ROOT / path).exists(), f"architecture.md names {path}"
