@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from xnas import ConfigError, SearchConfig, TrainConfig
+from xnas.cli.data import data
 from xnas.cli.evaluate import evaluate
 from xnas.cli.export import export
 from xnas.cli.search import search
@@ -33,7 +34,13 @@ from xnas.options import (
     widened,
 )
 
-COMMANDS = {search: DataOptions, train: DataOptions, evaluate: SourceOptions, export: SourceOptions}
+COMMANDS = {
+    search: DataOptions,
+    train: DataOptions,
+    data: DataOptions,
+    evaluate: SourceOptions,
+    export: SourceOptions,
+}
 """Commands that read images, and what they take: a trained model says itself how images are prepared."""
 
 

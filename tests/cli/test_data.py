@@ -192,8 +192,11 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
         ((".",), "has no class folders"),
         ((".", "--image-size", "3"), "image-size must be at least 8, got 3"),
         ((".", "--resize", "bend"), "--resize"),
-        (("digits", "--image-size", "32"), "are for a folder of images, got the dataset digits; leave"),
-        (("--resize", "pad"), "--skip-bad-images are for a folder of images, got no folder"),
+        (
+            ("digits", "--image-size", "32"),
+            "--image-size: for a folder of images, got the dataset digits",
+        ),
+        (("--resize", "pad"), "--resize: for a folder of images, got no folder"),
     ],
 )
 def test_every_error_is_one_line_and_status_2(capsys, arguments, words):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
 
+from cyclopts import Parameter
+
+from xnas.cli.flags import GROUPS, takes
 from xnas.cli.printing import say
-from xnas.data import CATALOGUE, DATASETS, DataOptions, Known, Resize
+from xnas.data import CATALOGUE, DATASETS, DataOptions, Known
 from xnas.data.datasets import find_folder
 from xnas.data.folder_summary import FolderSummary, summarize_folder
 from xnas.data.named_folders import INDEXES
@@ -15,64 +19,46 @@ from xnas.data.sizes import RESIZE_WORDS, Size
 from xnas.data.unpack import unpack as unpack_archive
 from xnas.data.wholeness import faults
 from xnas.errors import ConfigError, DatasetError
+from xnas.options import flag_name
 from xnas.words import counted, printable
 
 MOST_LISTED = 10  # classes or sizes of a folder, one by one
 
 
+@takes(DataOptions)
 def data(
     name: str | None = None,
     /,
     *,
-    data_dir: Path | None = None,
-    download: bool = False,
-    unpack: Path | None = None,
-    image_size: int | None = None,
-    resize: Resize | None = None,
-    skip_bad_images: bool = False,
+    download: Annotated[bool, Parameter(group=GROUPS["Data"])] = False,
+    unpack: Annotated[Path | None, Parameter(group=GROUPS["Data"])] = None,
+    **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """List the datasets, or describe one of them or a folder of images.
 
-    Exits with status 2 for a folder that a run would refuse.
+    Exits with status 2 for a folder that a run would refuse. All options but --data-dir, --download and
+    --unpack are for folders, and show what a run with them would make of the images.
 
     Parameters
     ----------
     name
         A dataset, or a folder of class folders; without it, all datasets are listed.
-    data_dir
-        Where datasets are looked for first, and where new ones go; else XNAS_DATA, else ./data.
     download
-        Fetch the dataset, through torchvision.
+        Fetch the dataset, through torchvision, into --data-dir, $XNAS_DATA or ./data.
     unpack
-        Unpack this archive (.tar, .tar.gz, .zip) of the dataset.
-    image_size
-        For a folder: the size that images shall get.
-    resize
-        For a folder: how images of another shape get their size.
-    skip_bad_images
-        For a folder: leave out image files that cannot be read, as a run with this option does.
+        Unpack this archive (.tar, .tar.gz, .zip) of the dataset there.
     """
+    options = DataOptions(**typed)
     try:
-        known = CATALOGUE.get(name or "")
-        options = DataOptions(
-            data_dir=data_dir, image_size=image_size, resize=resize, skip_bad_images=skip_bad_images
-        )
-        for_folders = image_size is not None or resize is not None or skip_bad_images
-        if for_folders and (name is None or name in DATASETS):
-            given = "no folder" if name is None else f"the dataset {name}"
-            raise ConfigError(
-                "--image-size, --resize and --skip-bad-images are for a folder of images, got "
-                f"{given}; leave them out"
-            )
+        _require_folder(name, [option for option in typed if option != "data_dir"])
+        done = []
         if download or unpack is not None:
-            if known is None:
+            if name not in CATALOGUE:
                 names = ", ".join(CATALOGUE)
                 got = "" if name is None else f", got {name}"
                 raise ConfigError(f"--download and --unpack need a dataset's name{got}: {names}")
-            done = _obtained(known, data_folders(data_dir)[0], unpack)
-        else:
-            done = []
-        lines, refusal = _described(name, data_dir, options)
+            done = _obtained(CATALOGUE[name], data_folders(options.data_dir)[0], unpack)
+        lines, refusal = _described(name, options)
     except OSError as error:
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
@@ -82,20 +68,26 @@ def data(
         raise DatasetError(f"a run would refuse {name}: {refusal}")
 
 
+def _require_folder(name: str | None, typed: list[str]) -> None:
+    """Raise if options for folders were typed without one."""
+    if typed and (name is None or name in DATASETS):
+        given = "no folder" if name is None else f"the dataset {name}"
+        flags = ", ".join(f"--{flag_name(option)}" for option in typed)
+        raise ConfigError(f"{flags}: for a folder of images, got {given}; leave it out")
+
+
 def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:
     if archive is not None:
         return [f"unpacked into {unpack_archive(archive, known, folder)}"]
     return [f"downloaded into {fetch(known, folder)}"]
 
 
-def _described(
-    name: str | None, data_dir: Path | None, options: DataOptions
-) -> tuple[list[str], str | None]:
+def _described(name: str | None, options: DataOptions) -> tuple[list[str], str | None]:
     """Lines on the datasets, one of them or a folder, and why a run would refuse it."""
     if name is None:
-        return catalogue_table(data_dir), None
+        return catalogue_table(options.data_dir), None
     if name in CATALOGUE:
-        return description(CATALOGUE[name], data_dir), None
+        return description(CATALOGUE[name], options.data_dir), None
     if name in DATASETS:
         line = f"{name} is a dataset that your own code has registered; nothing more is known of it"
         return [line], None
