@@ -129,6 +129,7 @@ KIND = Kind(
     checkpoint=("counting", 1),
     settings=SearchConfig,
     record=Counted.from_json,
+    tests=False,
     require_unfinished=require_unfinished,
 )
 

@@ -627,3 +627,16 @@ def test_a_training_without_its_cell_says_which_it_was(tmp_path, stopped):
     (out / "genotype.json").write_text("{", encoding="utf8")
     with pytest.raises(GenotypeError, match="was given the cell xnas: restore the file from there"):
         resume_training(out, data=pictures())
+
+
+def test_other_test_images_are_not_resumed_on(tmp_path):
+    out, images = tmp_path / "run", pictures()
+    with pytest.raises(Interrupted):
+        train(tiny(out=out, epochs=1), images, display=Listening(stop_after=2))
+    swapped = replace(images, test_labels=1 - images.test_labels)
+    with pytest.raises(ConfigError, match=r"the test images are not those that the training in "):
+        resume_training(out, data=swapped)
+    saved = read(out / "config.json")
+    del saved["test_fingerprint"]  # as of a run that was begun before it was kept
+    (out / "config.json").write_text(json.dumps(saved), encoding="utf8")
+    assert resume_training(out, data=swapped).test is not None

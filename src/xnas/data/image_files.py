@@ -151,12 +151,21 @@ class StreamedImages:
         Pixels are not read: a file that was changed and kept both name and length goes unnoticed. Of a
         path its folder and name count, so that a dataset may move.
         """
+        return self._hash(self.files, self.labels)
+
+    def test_fingerprint(self) -> str | None:
+        """The same of the test files; None without any."""
+        if self.test_files is None or self.test_labels is None:
+            return None
+        return self._hash(self.test_files, self.test_labels)
+
+    def _hash(self, files: Paths, labels: Tensor) -> str:
         digest = blake2b(digest_size=16)
-        digest.update(f"{len(self.files)} files {self.images.shape} {self.resize}\0".encode())
-        for path in self.files:
+        digest.update(f"{len(files)} files {self.images.shape} {self.resize}\0".encode())
+        for path in files:
             digest.update(os.fsencode(Path(*path.parts[-NAME_PARTS:])))
             digest.update(f"\0{_bytes_of(path, may_lack=self.skip_bad_images)}\0".encode())
-        digest.update(self.labels.cpu().contiguous().numpy().tobytes())
+        digest.update(labels.cpu().contiguous().numpy().tobytes())
         digest.update("\0".join(self.classes).encode())
         return digest.hexdigest()
 

@@ -62,8 +62,17 @@ class ImageData:
 
     def fingerprint(self) -> str:
         """A hash of the training images, their labels and classes: what a search must find again."""
+        return self._hash(self.images, self.labels)
+
+    def test_fingerprint(self) -> str | None:
+        """The same of the test images, which a resumed training must find again; None without any."""
+        if self.test_images is None or self.test_labels is None:
+            return None
+        return self._hash(self.test_images, self.test_labels)
+
+    def _hash(self, *parts: Tensor) -> str:
         digest = blake2b(digest_size=16)
-        for part in (self.images.cpu().contiguous().numpy(), self.labels.cpu().contiguous().numpy()):
+        for part in (tensor.cpu().contiguous().numpy() for tensor in parts):
             digest.update(f"{part.dtype} {part.shape} ".encode())
             digest.update(part.tobytes())
         digest.update("\0".join(self.classes).encode())

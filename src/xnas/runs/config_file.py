@@ -37,10 +37,13 @@ class ConfigFile:
     """Of the images."""
     config: dict[str, Any]
     """The resolved settings."""
+    test_fingerprint: str | None = None
+    """Of the test images of a training; None if there are none, or if the run does not test."""
     processes: int = 1
 
     def text(self) -> str:
         """As it is written."""
+        tests = {"test_fingerprint": self.test_fingerprint} if self.test_fingerprint else {}
         return as_json(
             {
                 "format": FORMAT,
@@ -48,6 +51,7 @@ class ConfigFile:
                 "kind": self.kind,
                 "data": self.data,
                 "data_fingerprint": self.fingerprint,
+                **tests,
                 "config": self.config,
                 "processes": self.processes,
                 "made_with": made_with(),
@@ -73,6 +77,9 @@ class ConfigFile:
         data = saved.get("data")
         if not isinstance(data, str | None) or not isinstance(fingerprint, str):
             raise DamagedFileError(f"{path} is damaged: the images are missing; {REMEDY}")
+        tests = saved.get("test_fingerprint")
+        if not isinstance(tests, str | None):
+            raise DamagedFileError(f"{path} is damaged: the test images are missing; {REMEDY}")
         if not isinstance(config, dict):
             raise DamagedFileError(f"{path} is damaged: the settings are missing; {REMEDY}")
         processes = saved.get("processes", 1)
@@ -80,7 +87,14 @@ class ConfigFile:
             raise DamagedFileError(
                 f"{path} is damaged: the number of processes is {brief(processes)}; restore it"
             )
-        return cls(kind=kind, data=data, fingerprint=fingerprint, config=config, processes=processes)
+        return cls(
+            kind=kind,
+            data=data,
+            fingerprint=fingerprint,
+            config=config,
+            test_fingerprint=tests,
+            processes=processes,
+        )
 
     def deciding(self, settings: type[Options]) -> dict[str, Any]:
         """Settings that decide which rounds are played, with the images and processes, as JSON has them.
@@ -126,11 +140,18 @@ def config_of(
     data: str | None,
     fingerprint: str,
     config: Any,  # noqa: ANN401 - a dataclass
+    *,
     processes: int = 1,
+    test_fingerprint: str | None = None,
 ) -> ConfigFile:
     """What a new run writes."""
     return ConfigFile(
-        kind=kind, data=data, fingerprint=fingerprint, config=asdict(config), processes=processes
+        kind=kind,
+        data=data,
+        fingerprint=fingerprint,
+        config=asdict(config),
+        test_fingerprint=test_fingerprint,
+        processes=processes,
     )
 
 

@@ -150,6 +150,8 @@ class Kind(Generic[Settings, Record]):
     settings: type[Settings]
     record: Callable[[dict[str, Any]], Record]
     """Reads a line of metrics.jsonl."""
+    tests: bool
+    """Whether it ends with a test, whose images must then be found again when it is resumed."""
     require_unfinished: Callable[[RunFolder, Callable[[str], None]], None]
     """Raises if the run is finished; may warn of files that it writes again."""
 
@@ -231,7 +233,14 @@ def begin(
     streamed = isinstance(images, StreamedImages)  # to be loaded alike when the run is resumed
     settings = replace(job.config, out=folder.path, stream=streamed)
     place = None if data is None else whereabouts(data)
-    config = config_of(kind.command, place, images.fingerprint(), settings, ranks.size)
+    config = config_of(
+        kind.command,
+        place,
+        images.fingerprint(),
+        settings,
+        processes=ranks.size,
+        test_fingerprint=images.test_fingerprint() if kind.tests else None,
+    )
     run = _Run(kind, folder, config, {}, display)
     with folder.locked(new=True):
         folder.write_start(config)

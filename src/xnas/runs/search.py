@@ -271,5 +271,6 @@ SEARCH = Kind(
     checkpoint=SEARCH_FORMAT,
     settings=SearchConfig,
     record=SearchEpoch.from_json,
+    tests=False,
     require_unfinished=_require_unfinished,
 )

@@ -197,6 +197,11 @@ def saved_images(
             f"the images are not those that the {kind} in {path} began with; restore them, or start a "
             "new run"
         )
+    if saved.test_fingerprint is not None and images.test_fingerprint() != saved.test_fingerprint:
+        raise ConfigError(
+            f"the test images are not those that the {kind} in {path} began with; restore them, or "
+            "start a new run"
+        )
     return images
 
 

@@ -311,5 +311,6 @@ TRAINING = Kind(
     checkpoint=TRAIN_FORMAT,
     settings=TrainConfig,
     record=TrainEpoch.from_json,
+    tests=True,
     require_unfinished=_require_unfinished,
 )
