@@ -1,11 +1,17 @@
 """A run folder: who writes it, what is refused, what it says of its checkpoints."""
 
-import pytest
+import shutil
+from pathlib import Path
 
-from xnas import ConfigError
+import pytest
+from searching import stripes
+from training import pictures
+
+from xnas import ConfigError, resume_search, resume_training
 from xnas.engine.distributed import Ranks
 from xnas.runs.run_folder import RunFolder
 
+SAMPLES = Path(__file__).parent.parent / "samples"
 SECOND = Ranks(rank=1, size=2)
 
 
@@ -62,3 +68,15 @@ def test_without_a_checkpoint_nothing_is_saved(begun):
     assert begun.saved() == "nothing was saved, as it happened before the first checkpoint"
     path = begun.checkpoints.save({"epoch": 0})
     assert begun.saved() == f"the last good state is saved in {path}"
+
+
+def test_a_search_of_the_first_format_is_resumed(tmp_path):
+    """config.json of version 1 with a checkpoint of version 2, in the middle of the second epoch."""
+    out = shutil.copytree(SAMPLES / "search-run-v1", tmp_path / "run")
+    assert [e.epoch for e in resume_search(out, data=stripes(count=32)).epochs] == [1, 2]
+
+
+def test_a_training_of_the_first_format_is_resumed(tmp_path):
+    """config.json of version 1 with a checkpoint of version 2, in the middle of the second epoch."""
+    out = shutil.copytree(SAMPLES / "train-run-v1", tmp_path / "run")
+    assert [e.epoch for e in resume_training(out, data=pictures(count=16)).epochs] == [1, 2]
