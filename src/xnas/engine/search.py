@@ -7,7 +7,6 @@ tensors that it sets there, experts are deleted, metrics read.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from xnas.engine.balance import Balance
 from xnas.engine.distributed import ALONE, Ranks
+from xnas.engine.schedules import PowerCosine
 from xnas.engine.tally import Tally
 from xnas.engine.temperature import best_inverse_temperature
 from xnas.errors import ConfigError
@@ -206,8 +206,7 @@ class Search:
         """Of the weights in the present epoch: a cosine over all epochs, which never rises."""
         s = self.settings
         final = min(s.final_learning_rate, s.learning_rate)
-        fall = (1 + math.cos(math.pi * self.epoch / s.epochs)) / 2
-        return final + (s.learning_rate - final) * fall
+        return PowerCosine(top=s.learning_rate, epochs=s.epochs, lowest=final).rate(self.epoch)
 
     def standing(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
         """Strengths, who is alive and comparable sums of every mixture: what a cell is chosen by."""
