@@ -113,7 +113,7 @@ def test_a_difference_names_the_process_and_what_differs(wholes):
         )
         assert "mixture" in each["differs"]
         assert each["differs"].endswith(
-            "; nothing was kept: look for different data, versions or devices, then go on with --resume"
+            "; nothing was kept: look for different data, versions or devices, then use --resume"
         )
 
 

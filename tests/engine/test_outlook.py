@@ -59,9 +59,9 @@ def test_skips_that_take_over_and_early_decisions_are_told_once():
     bad = replace(
         record, skip_share={"normal": 0.6, "reduction": 0.0}, entropy={"normal": 0.3, "reduction": 0.9}
     )
-    lines = worries(bad, epochs=9, told=told)
+    lines = worries(bad, epochs=9, seen=told)
     assert "skip connections lead 60 % of the normal cell's edges" in lines[0]
     assert "a higher --skip-dropout" in lines[0]
     assert "entropy is down to 0.30 in epoch 1 of 9" in lines[1]
-    assert worries(bad, epochs=9, told=told) == []
-    assert worries(record, epochs=9, told=set()) == []
+    assert worries(bad, epochs=9, seen=told) == []
+    assert worries(record, epochs=9, seen=set()) == []

@@ -240,7 +240,7 @@ def test_a_search_whose_table_is_gone_goes_on_without_it(tmp_path):
     heard = Heard()
     resumed = resume_search(out, data=stripes(), display=heard)
     assert [record.truth is None for record in resumed.epochs] == [False, True, True]
-    assert any("is gone; the search goes on without true accuracies" in line for line in heard.lines)
+    assert any("is gone; the search continues without true accuracies" in line for line in heard.lines)
 
 
 def test_a_search_does_not_go_on_with_another_table(tmp_path):

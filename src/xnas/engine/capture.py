@@ -127,7 +127,7 @@ def put_back(live: Any, before: Any) -> None:  # noqa: ANN401 - any state
 
 
 def _restorer(search: Search, *, batches: bool) -> Callable[[], None]:
-    """What brings a search back, in place, to where it is now; `batches`: its sources, too."""
+    """A function that restores the present state in place, with the batch sources if `batches`."""
     before: dict[str, Any] = copied(search_state(search))
 
     def restore() -> None:

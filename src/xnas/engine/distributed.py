@@ -112,7 +112,7 @@ class Ranks:
 
         def any_asked() -> bool:
             flag = torch.tensor(int(asked()))
-            with self._company("agreeing whether to go on"):
+            with self._company("agreeing whether to stop"):
                 dist.all_reduce(flag, op=dist.ReduceOp.MAX)
             return bool(flag)
 
@@ -123,20 +123,20 @@ class Ranks:
         self.agreed(lambda: False)()
 
     def first_does(self, action: Callable[[], T]) -> T:
-        """What `action` gives on the first process, which alone does it; its errors are everybody's."""
+        """The result of `action` on the first process, or its error, on all processes."""
         if self.alone:
             return action()
-        told: list[Any] = [None, None]
+        sent: list[Any] = [None, None]
         if self.first:
             try:
-                told[0] = action()
+                sent[0] = action()
             except XnasError as error:
-                told[1] = error
+                sent[1] = error
         with self._company("hearing from the first process"):
-            dist.broadcast_object_list(told)
-        if told[1] is not None:
-            raise told[1]
-        value: T = told[0]
+            dist.broadcast_object_list(sent)
+        if sent[1] is not None:
+            raise sent[1]
+        value: T = sent[0]
         return value
 
     def first_reads(
@@ -160,25 +160,25 @@ class Ranks:
         state: dict[str, Any] = torch.load(io.BytesIO(sent), map_location=device, weights_only=True)
         return state
 
-    def require_same(self, state: object, when: str, kept: Callable[[], str]) -> None:
+    def require_same(self, state: object, when: str, saved: Callable[[], str]) -> None:
         """Raise unless a nested state of tensors and values is the same everywhere, bit for bit.
 
-        `kept` says what of the run there is to go on from.
+        `saved` says what the run can be resumed from.
         """
         if self.alone:
             return
         mine = dict(_digests(state, ""))
-        everybodys: list[Any] = [None] * self.size
+        gathered: list[Any] = [None] * self.size
         with self._company("comparing"):
-            dist.all_gather_object(everybodys, mine)
-        theirs = everybodys[0]
-        for rank, found in enumerate(everybodys[1:], start=1):
+            dist.all_gather_object(gathered, mine)
+        theirs = gathered[0]
+        for rank, found in enumerate(gathered[1:], start=1):
             other = [name for name in theirs | found if theirs.get(name) != found.get(name)]
             if other:
                 more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
                 raise RankError(
                     f"rank {rank} differs from rank 0 {when} in {', '.join(other[:NAMED])}{more}; "
-                    f"{kept()}: look for different data, versions or devices, then go on with --resume"
+                    f"{saved()}: look for different data, versions or devices, then use --resume"
                 )
 
     @contextmanager
@@ -190,7 +190,7 @@ class Ranks:
             atexit.unregister(_part)  # who leaves a group that is broken may wait for it
             raise RankError(
                 f"rank {self.rank} of {self.size} lost the others while {doing}: one was ended, or did "
-                f"not answer for {self.timeout:g} s ({TIMEOUT_NAME} sets that); go on from the last "
+                f"not answer for {self.timeout:g} s ({TIMEOUT_NAME} sets that); resume from the last "
                 f"checkpoint, if there is one, with --resume and {self.size} processes "
                 f"({_first_sentence(error)})"
             ) from error
@@ -213,7 +213,7 @@ def speaks() -> bool:
 def join_ranks() -> Ranks:
     """Meet the other processes: gloo on the CPU, NCCL for tensors on GPUs. Alone without torchrun.
 
-    A process group that is there already is used as it is; it needs a backend for the CPU, too.
+    A process group that is there already is used as it is; it also needs a backend for the CPU.
     """
     if not dist.is_available():
         return ALONE

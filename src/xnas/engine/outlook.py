@@ -28,7 +28,7 @@ class Outlook:
 
     def line(self) -> str:
         """The forecast, and the setting to change."""
-        told = (
+        line = (
             f"wipeouts: first expected in epoch {math.ceil(self.first)} of {self.epochs}, half of the "
             f"experts that lose by epoch {math.ceil(self.median)}"
         )
@@ -36,8 +36,8 @@ class Outlook:
         if share > 0.6:
             # 2ζ / (2ζ + g) = s has g/2 = ζ (1 - s) / s; the ζ' that gives one half is g/2 itself.
             wanted = self.relaxation * (1 - share) / share
-            told += f"; --relaxation {wanted:.2g} would bring that to half-time"
-        return told
+            line += f"; --relaxation {wanted:.2g} would bring that to half-time"
+        return line
 
 
 def earliest_epoch(epochs: int, relaxation: float) -> float:
@@ -86,8 +86,8 @@ def outlook(search: Search, game: Game) -> Outlook | None:
     return Outlook(first, median, epochs, game.relaxation)
 
 
-def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:
-    """What this epoch gives cause to worry about, each told once a run."""
+def worries(record: SearchEpoch, *, epochs: int, seen: set[str]) -> list[str]:
+    """Warnings of this epoch that are not in `seen`, which they join: each is given once per run."""
     found = {}
     if record.skip_share.get("normal", 0.0) > SKIPS_TAKE_OVER:
         found["skips"] = (
@@ -100,6 +100,6 @@ def worries(record: SearchEpoch, *, epochs: int, told: set[str]) -> list[str]:
             f"entropy is down to {lowest:.2f} in epoch {record.epoch} of {epochs}, before the weights "
             "have learned much; a lower --experts-lr decides later"
         )
-    new = {name: line for name, line in found.items() if name not in told}
-    told |= set(new)
+    new = {name: line for name, line in found.items() if name not in seen}
+    seen |= set(new)
     return list(new.values())

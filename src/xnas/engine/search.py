@@ -69,7 +69,7 @@ class Searchable(Protocol):
 
 @runtime_checkable
 class Replicated(Protocol):
-    """A supernet whose cells share mixtures: rewards can be told apart by cell and by sample."""
+    """A supernet whose cells share mixtures: rewards can be separated by cell and by sample."""
 
     def spread(self) -> dict[str, Tensor]:
         """Each mixture copied for its cells: (replications, forecasters, experts)."""
@@ -292,7 +292,7 @@ def reveal_rewards(search: Search) -> None:
 
 @contextmanager
 def _held_fixed(leaves: Sequence[Tensor]) -> Iterator[None]:
-    """Let forward take these for constants: nothing is kept for gradients that nobody asks for."""
+    """Let forward take these for constants: autograd keeps nothing for their gradients."""
     learned = [leaf for leaf in leaves if leaf.requires_grad]
     for leaf in learned:
         leaf.requires_grad = False

@@ -294,7 +294,7 @@ def captured_step(training: Training) -> Callable[[], None]:
 
 
 def _restorer(training: Training, *, batches: bool) -> Callable[[], None]:
-    """What brings a training back, in place, to where it is now; `batches`: their source, too."""
+    """A function that restores the present state in place, with the batch source if `batches`."""
     before: dict[str, Any] = copied(training.state_dict())
 
     def restore() -> None:

@@ -182,7 +182,7 @@ class SearchJob:
 
     def warnings(self, record: SearchEpoch) -> list[str]:
         """Skips that take over, entropies that fall early."""
-        return worries(record, epochs=self.search.settings.epochs, told=self.warned)
+        return worries(record, epochs=self.search.settings.epochs, seen=self.warned)
 
     def require_sound(self) -> None:
         """Average batch statistics over processes; raises if numbers are not finite."""

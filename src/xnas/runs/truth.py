@@ -22,21 +22,21 @@ def load_truth(path: Path | None) -> TabularBenchmark | None:
 def truth_again(path: Path | None, warn: Callable[[str], None]) -> TabularBenchmark | None:
     """The table of a run that is resumed, or none if that is gone."""
     if path is not None and not path.exists():
-        warn(f"the benchmark {path} is gone; the search goes on without true accuracies")
+        warn(f"the benchmark {path} is gone; the search continues without true accuracies")
         return None
     return load_truth(path)
 
 
 def require_same(benchmark: TabularBenchmark | None, records: Sequence[SearchEpoch]) -> None:
-    """Raise unless the table knows what was told of the last epoch that was looked up."""
-    told = next((record.truth for record in reversed(records) if record.truth is not None), None)
-    if benchmark is None or told is None:
+    """Raise unless the table has the accuracy that the last epoch with one recorded."""
+    last = next((record.truth for record in reversed(records) if record.truth is not None), None)
+    if benchmark is None or last is None:
         return
-    known = benchmark[told.arch].test_200
-    if known != told.test_200:
+    known = benchmark[last.arch].test_200
+    if known != last.test_200:
         raise DatasetError(
-            f"the benchmark is not the one that the run began with: it has {known:g} for {told.arch}, "
-            f"which had {told.test_200:g}; put that one back, or take it away"
+            f"the benchmark is not the one that the run began with: it has {known:g} for {last.arch}, "
+            f"which had {last.test_200:g}; restore that table, or remove it"
         )
 
 
