@@ -6,15 +6,9 @@ import pytest
 import torch
 from trained import network
 
-from xnas.data import load_data
 from xnas.errors import ConfigError, DatasetError
 from xnas.model.evaluation import chosen_images, evaluate_model, notes_on
 from xnas.model.model_card import model_card
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return load_data("digits")
 
 
 @pytest.fixture(scope="module")

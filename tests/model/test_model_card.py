@@ -3,35 +3,17 @@
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
-from trained import edited, saved_run
+from trained import edited
 
 import xnas
 from xnas import ConfigError, create_model
-from xnas.data import load_data, standardize
+from xnas.data import standardize
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card, read_card
 from xnas.space import NetworkSpec, build_network
-
-
-@pytest.fixture(scope="module")
-def digits():
-    return load_data("digits")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    saved_run(folder)
-    return folder
-
-
-@pytest.fixture
-def copied(run, tmp_path):
-    return Path(shutil.copytree(run, tmp_path / "copy"))
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from xnas.paper import cell_depths, network_sizes, size_tables
+from xnas.paper import cell_depths
 from xnas.paper import tables as paper_tables
 from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.found_here import FoundHere
-from xnas.paper.network_sizes import CIFAR, DARTS_IMAGENET, IMAGENET, agreement, nearest_channels
 from xnas.records import DepthRow
 from xnas.report.tables import table_csv, table_page
-from xnas.space import count_parameters, list_cells, zoo_cell
+from xnas.space import list_cells, zoo_cell
 
 # As printed in arXiv:1906.08031v1: architecture, errors, parameters (M), search cost.
 TABLES = {
@@ -178,40 +177,6 @@ def test_rows_agree_as_their_digits_say(tables):
     assert (row.counted.spec.stem_channels, row.counted.spec.squeeze_excitation) == (56, True)
 
 
-@pytest.mark.parametrize(
-    ("counted", "millions", "told"),
-    [
-        (3_793_438, 3.8, "yes, rounded"),
-        (3_749_999, 3.7, "yes"),
-        (3_650_000, 3.7, "yes, rounded"),
-        (3_799_999, 3.7, "yes, truncated"),
-        (3_699_999, 3.6, "yes, truncated"),
-        (10_521_802, 11, "yes, rounded"),
-        (10_521_802, 10, "yes, truncated"),
-        (10_521_802, 12, "no"),
-    ],
-)
-def test_agreement_is_by_the_digits_that_are_printed(counted, millions, told):
-    assert agreement(counted, millions) == told
-
-
-@pytest.mark.parametrize(
-    ("cell", "spec"), [("xnas", CIFAR), ("xnas", IMAGENET), ("pnas", DARTS_IMAGENET)]
-)
-def test_parameters_are_a_parabola_in_the_channels(cell, spec):
-    for channels in (24, 70):  # off the three counts, on both sides
-        network = network_sizes.empty_network(cell, spec.but(channels=channels))
-        count = count_parameters(network)
-        assert nearest_channels(cell, spec, count / 1e6) == (channels, count)
-        assert nearest_channels(cell, spec, count / 1e6 + 0.001)[0] == channels
-
-
-def test_a_stem_follows_the_channels_if_it_is_a_multiple_of_them():
-    assert CIFAR.but(channels=44).stem_channels == 132
-    assert DARTS_IMAGENET.but(channels=40).stem_channels == 40
-    assert IMAGENET.but(channels=40).stem_channels == 56
-
-
 def test_the_depth_table_has_the_papers_depths_and_every_cell():
     rows, random = paper_tables.depth_records()
     assert {row.row: row.printed for row in rows if row.row} == DEPTHS
@@ -229,12 +194,6 @@ def test_the_depth_table_has_the_papers_depths_and_every_cell():
     assert told["xnas"] == ""
 
 
-def test_pnas_has_the_printed_depth_by_hand():
-    # Inputs swapped: of the sources 0 0 1 1 1 1 4 1 0 1 three are now 1 and six 0; node 4 as the first
-    # node is 2. (3 + 2) / 10 = 0.5.
-    assert cell_depths.reachable_depths(zoo_cell("pnas").genotype.normal)[0] == 0.5
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -248,31 +207,3 @@ def test_a_depth_that_differs_says_why(changes, words):
     row = replace(cell_depths.depth_rows()[0], **changes)
     assert isinstance(row, DepthRow)
     assert paper_tables.depth_table([row], random).rows[0][-1].startswith(words)
-
-
-def test_random_cells_have_the_depth_that_arithmetic_gives():
-    random = cell_depths.random_depths(1.375)
-    # A node k picks two of k sources, whose mean is (k - 1) / 2: over nodes 2 to 5 that is 1.25.
-    assert random.exact_mean == cell_depths.mean_random_depth(4) == 1.25
-    error = random.exact_deviation / random.cells**0.5
-    assert abs(random.mean - random.exact_mean) < 4 * error
-    assert abs(random.share_deeper - random.exact_share_deeper) < 4 * 0.5 / random.cells**0.5
-    assert cell_depths.mean_random_depth(5) == 1.5
-
-
-def test_sizes_are_those_of_the_networks():
-    networks = size_tables.size_records(["xnas"])
-    variants = size_tables.xnas_variants()
-    table, others = size_tables.size_table(networks), size_tables.variant_table(variants)
-    found = dict(zip(table.header, table.rows[0], strict=True))
-    assert found["CIFAR 44: parameters"] == 5_594_918
-    assert found["ImageNet 46, stem 56 SE: MACs"] == 568_761_264
-    names = ("network", "channels", "num_classes", "in_chans", "auxiliary", "squeeze_excitation")
-    counts = {tuple(getattr(n.spec, name) for name in names): n for n in variants}
-    small = counts["cifar", 36, 10, 3, False, False]
-    # The tower alone: 476,426 parameters at 36 channels, none of which a prediction uses.
-    tower = counts["cifar", 36, 10, 3, True, False]
-    assert (tower.parameters - small.parameters, tower.macs) == (476_426, small.macs)
-    assert counts["cifar", 36, 100, 3, False, False].parameters == 3_845_368
-    assert counts["cifar", 36, 10, 1, False, False].parameters == 3_782_926
-    assert len(others.rows) == len(variants)
