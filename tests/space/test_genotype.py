@@ -447,7 +447,7 @@ class TestGeneratedInput:
                 assert Genotype.from_json(found.to_json()) == found
 
         check()
-        assert seen[Genotype] > 10
+        assert seen[Genotype] > 2  # both ways were taken; how often depends on the version of Hypothesis
         assert seen[GenotypeError] > 50
 
 
