@@ -124,7 +124,7 @@ def test_a_single_checkpoint_that_is_a_device_is_refused(run):
 def test_a_pipe_keeps_no_run_waiting(run, name):
     (run / name).unlink(missing_ok=True)
     os.mkfifo(run / name)
-    with pytest.raises(ConfigError, match=f"{name} is no file; a run reads it again: remove it"):
+    with pytest.raises(ConfigError, match=f"{name} is no file, but a run reads it; remove it"):
         resume_search(run, data=stripes())
 
 

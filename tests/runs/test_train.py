@@ -166,22 +166,26 @@ def test_of_equally_good_epochs_the_first_is_best_and_the_last_weights_are_kept_
 ):
     scores, after = iter([0.2, 0.9, 0.9]), []
 
-    def score(prepared):
-        model = prepared.training.model
+    def score(job):
+        model = job.training.model
         after.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
         return replace(finished[1].test, top1=next(scores))
 
-    monkeypatch.setattr("xnas.runs.train._validate", score)
+    monkeypatch.setattr("xnas.runs.train.TrainJob._validate", score)
     train(tiny(out=tmp_path / "run", validation=0.2), pictures())
     same(load_file(tmp_path / "run" / "best" / "model.safetensors"), after[1])
     same(load_file(tmp_path / "run" / "model.safetensors"), after[2])
 
 
 class Guarded:
-    """Test images that nobody may touch before the last epoch is over, and then once."""
+    """Test images that are hashed at the start, and used once, after the last epoch."""
 
     def __init__(self, images, may):
-        self.images, self.may, self.touched = images, may, 0
+        self.images, self.may, self.touched, self.hashed = images, may, 0, 0
+
+    def cpu(self):
+        self.hashed += 1
+        return self.images
 
     def to(self, device):
         assert self.may(), "test images were touched in the middle of the training"
@@ -199,7 +203,7 @@ class Guarded:
 
 
 @pytest.mark.parametrize("validation", [0.0, 0.2])
-def test_test_images_are_touched_once_and_after_the_last_epoch(tmp_path, validation):
+def test_test_images_are_used_once_and_after_the_last_epoch(tmp_path, validation):
     seen = []
 
     class Counting(Silence):
@@ -211,7 +215,7 @@ def test_test_images_are_touched_once_and_after_the_last_epoch(tmp_path, validat
     object.__setattr__(data, "test_images", guard)
     out = tmp_path / "run"
     train(tiny(out=out, epochs=2, validation=validation), data, display=Counting())
-    assert guard.touched == 1
+    assert (guard.touched, guard.hashed) == (1, 1)
     assert read(out / "test.json")["images"] == 20
 
 
@@ -338,9 +342,9 @@ def _without(key):
             lambda p: _overwrite(p, b"x"),
             r"is damaged \(its 1 bytes .*; nor can the 1 before it be used",
         ),
-        (_without("best"), r"the checkpoint does not fit this training \(KeyError\)"),
-        (_without("tally"), r"the checkpoint does not fit this training \(KeyError\)"),
-        (_without("metrics"), "the checkpoint remembers no metrics; it is damaged"),
+        (_without("best"), r"the checkpoint does not fit this training \(KeyError"),
+        (_without("tally"), r"the checkpoint does not fit this training \(KeyError"),
+        (_without("metrics"), "the checkpoint holds no metrics; it is damaged"),
         (_without("format"), "not a checkpoint of a training: its format is None"),
         (lambda p: _damage(p, lambda s: s | {"version": 9}), "has format version 9, this xnas reads"),
         (lambda p: _damage(p, lambda s: s | {"model": {}}), r"does not fit this training \(RuntimeErr"),
