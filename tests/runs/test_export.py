@@ -76,6 +76,19 @@ def test_targets_that_cannot_be_written_are_named_and_keep_what_they_hold(run, t
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_an_export_does_not_go_into_the_folder_of_the_images(tmp_path):
+    saved_run(tmp_path / "run")
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text(encoding="utf8"))
+    path.write_text(json.dumps(config | {"data": str(tmp_path / "photos")}), encoding="utf8")
+    out = tmp_path / "photos" / "exported"
+    with pytest.raises(ConfigError, match=r"exported lies in the data folder .*photos"):
+        export_run(tmp_path / "run", ExportConfig(out=out, onnx=False, torch_export=False))
+    assert not out.exists()
+    path.write_text("{", encoding="utf8")  # then nothing says where the images are
+    export_run(tmp_path / "run", ExportConfig(out=out, onnx=False, torch_export=False))
+
+
 def test_a_file_in_the_way_is_named_with_its_remedy(tmp_path):
     (tmp_path / "tensorboard").touch()
     words = (

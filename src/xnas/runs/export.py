@@ -21,7 +21,8 @@ from xnas.options import option
 from xnas.process.folder import filled_folder, require_part_of, run_path
 from xnas.records import ExportedFile, ExportResult
 from xnas.runs.options import OutputOptions
-from xnas.runs.run_data import load_own_data
+from xnas.runs.run_data import load_own_data, place_of
+from xnas.runs.sources import require_outside
 
 EXPORTED = (CARD_FILE, WEIGHTS_FILE, ONNX_FILE, TORCH_FILE)
 """All files that an export may write."""
@@ -58,6 +59,7 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
     if own:
         _require_no_export(out, config)
     else:
+        _require_outside_data(out, run)
         _require_export(out)
     model, card = load_model(run)
     images, checked_on = _check_images(run, card, config)
@@ -113,6 +115,16 @@ def _require_export(out: Path) -> None:
     raise ConfigError(
         f"{fault}; choose another folder with --out (--overwrite replaces an earlier export alone)"
     )
+
+
+def _require_outside_data(out: Path, run: Path) -> None:
+    """Raise if a folder lies in that of the run's images, as far as the run says where they are."""
+    try:
+        place = place_of(run)
+    except ConfigError:  # a damaged config.json; an export does not need it
+        return
+    if place is not None:
+        require_outside(out, place)
 
 
 def _check_images(run: Path, card: ModelCard, config: ExportConfig) -> tuple[Tensor, str]:
