@@ -75,6 +75,7 @@ class Options:
 
     GROUP: ClassVar[str] = "Options"
     """Group of `--help` for the fields that a class declares."""
+    _typed: ClassVar[frozenset[str]] = frozenset()  # of an object that `typed_options` made
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -143,15 +144,31 @@ def widened(kind: type[C], shared: type[Options], options: Options) -> C:
     return kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})
 
 
+def typed_options(kind: type[C], **values: Any) -> C:  # noqa: ANN401 - options
+    """Options that remember which of them a user typed, as a typed value may equal the default."""
+    options = kind(**values)
+    object.__setattr__(options, "_typed", frozenset(values))
+    return options
+
+
+def changed(options: C, **changes: Any) -> C:  # noqa: ANN401 - options
+    """`options` with `changes`; those that were typed still count as typed."""
+    made = replace(options, **changes)
+    object.__setattr__(made, "_typed", options._typed)
+    return made
+
+
 def inherited(options: C, shared: type[Options], saved: Mapping[str, Any]) -> C:
-    """`options` with the saved value for each of `shared` that is at its default."""
+    """`options` with the saved value for each of `shared` that is at its default and was not typed."""
     given = {
         declared.name: saved[declared.name]
         for declared in fields(shared)
-        if declared.name in saved and getattr(options, declared.name) == declared.default
+        if declared.name in saved
+        and declared.name not in options._typed
+        and getattr(options, declared.name) == declared.default
     }
     try:
-        return replace(options, **given)
+        return changed(options, **given)
     except ConfigError as error:
         raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 

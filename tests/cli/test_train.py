@@ -70,6 +70,9 @@ def test_a_run_folder_is_trained_on_its_own_images(capsys, tmp_path, monkeypatch
     assert "chosen: --skip-bad-images --image-size 16, as in found\n" in told
     card = xnas.load("trained", "cpu").card
     assert (card.trained_on, card.size) == ("photos", (16, 16))
+    status, _, err = run(capsys, *words, "--out", "strict", *small, "--no-skip-bad-images")
+    assert status == 2
+    assert "bad.png" in err
     config = xnas.TrainConfig(cell="found", cells=3, channels=2, batch_size=16, epochs=1, device="cpu")
     assert xnas.load(xnas.train(config).out, "cpu").card.trained_on == "photos"
 

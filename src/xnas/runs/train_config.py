@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from xnas.data import DataOptions
 from xnas.errors import ConfigError
-from xnas.options import NOT_NEGATIVE, POSITIVE, SHARE, at_least, at_most, option, require_within
+from xnas.options import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    at_least,
+    at_most,
+    changed,
+    option,
+    require_within,
+)
 from xnas.runs.options import ComputeOptions, RunOptions
 from xnas.runs.recipes import recipe_for
 from xnas.space import (
@@ -103,7 +112,7 @@ def require_cells(config: TrainConfig, genotype: Genotype) -> None:
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
     """Settings that say how the images of a dataset are to be loaded, as the recipe has it."""
     recipe = recipe_for(config.recipe, dataset)
-    return replace(
+    return changed(
         config,
         image_size=config.image_size or recipe.images.image_size,
         resize=config.resize or recipe.images.resize,
