@@ -165,6 +165,10 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         ),
         (("xnas", "digits", "--batch-size", "5000"), "batch of 5000, but only 1438 training images"),
         (("xnas", "digits", "--accumulate", "3"), "a batch of 64 cannot be cut into 3 equal parts"),
+        (
+            ("xnas_small", "digits", "--network", "imagnet"),
+            "no network called 'imagnet'; did you mean imagenet? there are: cifar, imagenet",
+        ),
         (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
         (
             ("xnas", "digits", "--max-params", "10"),

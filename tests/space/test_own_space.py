@@ -1,6 +1,7 @@
 """A user's own space, with its own supernet, network, notation and defaults, from search to model."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -155,6 +156,27 @@ def test_a_space_brings_its_supernet_network_and_defaults_from_search_to_model(t
     assert classifier.model.genotype == Genotype.load(tmp_path / "search" / "genotype.json")
     assert (classifier.model.spec.channels, classifier.model.spec.cells) == (5, 2)
     assert len(classifier.predict(data.images[:3])) == 3
+
+
+def test_a_training_takes_any_network_that_the_space_brings(tmp_path, monkeypatch):
+    sizes = {
+        name: NetworkSpec(
+            network=name, num_classes=2, channels=channels, cells=1, stem_channels=channels
+        )
+        for name, channels in (("small", 3), ("large", 6))
+    }
+    own = replace(SPACE, defaults=replace(SPACE.defaults, networks=sizes))
+    monkeypatch.setitem(SPACES._entries, "chain", own)
+    data, cell = stripes(), Genotype.random(own, 1)
+    for network, channels in ((None, 3), ("large", 6)):
+        out = tmp_path / str(network)
+        config = TrainConfig(cell=cell, network=network, epochs=1, batch_size=20, device="cpu", out=out)
+        xnas.train(config, data)
+        spec = xnas.load(out, "cpu").model.spec
+        assert (spec.network, spec.channels) == (network or "small", channels)
+    with pytest.raises(ConfigError, match="no network called 'cifar'; there are: small, large"):
+        xnas.train(TrainConfig(cell=cell, network="cifar", device="cpu", out=tmp_path / "none"), data)
+    assert not (tmp_path / "none").exists()
 
 
 def test_its_genotypes_are_written_and_read_in_its_notation(tmp_path):

@@ -67,8 +67,9 @@ class TrainOptions(DataOptions, ComputeOptions, RunOptions):
     validation: float = option(0.0, SHARE)
     """Share of the training images that is held out to choose the best weights, saved in RUN/best.
     Default: none, as in the paper; the last weights count."""
-    network: Literal["cifar", "imagenet"] | None = option(None, group="Network")
-    """Stem and sizes. Default: the recipe's."""
+    network: str | None = option(None, group="Network")
+    """Stem and sizes: cifar, imagenet, or another network of the cell's space. Default: the recipe's,
+    or the first of a space that has neither."""
     cells: int | None = option(None, at_most(1000), group="Network")
     """Cells of the network. Default: the recipe's."""
     channels: int | None = option(None, at_least(1), at_most(1 << 16), group="Network")

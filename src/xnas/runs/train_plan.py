@@ -52,7 +52,7 @@ class TrainPlan:
         recipe, learning, images = self.recipe, self.recipe.optimization, self.recipe.images
         return replace(
             self.options,
-            network=recipe.network,  # type: ignore[arg-type]  # of the options, or of a recipe
+            network=recipe.network,
             channels=recipe.channels,
             cells=recipe.cells,
             epochs=recipe.epochs,
@@ -65,7 +65,7 @@ class TrainPlan:
             drop_path_rate=learning.drop_path_rate,
             average=learning.average,
             cutout=images.cutout,
-            auto_augment=images.auto_augment or "none",  # type: ignore[arg-type]  # likewise
+            auto_augment=images.auto_augment or "none",  # type: ignore[arg-type]  # of the options, or of a recipe
             image_size=images.image_size,
             resize=images.resize,
             max_params=None,
@@ -136,22 +136,29 @@ def resolve(
     )
 
 
+def _network_name(options: TrainConfig, recipe: Recipe, genotype: Genotype) -> str:
+    """The user's network, else the recipe's, else the first of a space that has networks of its own."""
+    if options.network is not None:
+        return options.network
+    names = SPACES[genotype.space].defaults.networks
+    return next(iter(names)) if NETWORKS.keys().isdisjoint(names) else recipe.network
+
+
 def _merged(options: TrainConfig, genotype: Genotype, dataset: str) -> tuple[Recipe, list[str]]:
     """The recipe for the dataset and the cell, with the user's numbers in place of its own."""
     recipe, notes = recipe_for(options.recipe, dataset), []
+    recipe = replace(recipe, network=_network_name(options, recipe, genotype))
+    kind = network_spec(genotype.space, recipe.network)
     if isinstance(options.cell, str) and options.cell in PRESETS:
-        kind = NETWORKS[options.network or recipe.network]
         recipe = replace(recipe, channels=PRESETS[options.cell], cells=kind.cells)
     if not SPACES[genotype.space].defaults.recipe_sizes:
-        spec = network_spec(genotype.space, options.network or recipe.network)
         plain = replace(recipe.optimization, auxiliary_weight=0.0, drop_path_rate=0.0)
-        recipe = replace(recipe, channels=spec.channels, cells=spec.cells, optimization=plain)
+        recipe = replace(recipe, channels=kind.channels, cells=kind.cells, optimization=plain)
         notes.append(f"the network of the space {genotype.space}: no auxiliary tower, no drop path")
     own, images = recipe.optimization, recipe.images
     policy = _given(options.auto_augment, images.auto_augment or "none")
     merged = replace(
         recipe,
-        network=_given(options.network, recipe.network),
         channels=_given(options.channels, recipe.channels),
         cells=_given(options.cells, recipe.cells),
         epochs=_given(options.epochs, recipe.epochs),
