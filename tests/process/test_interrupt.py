@@ -52,20 +52,25 @@ def test_signals_that_come_together_are_one():
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_during_imports_is_told_in_one_line(number):
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [("cyclopts", "stopped before anything was begun"), ("torch", "interrupted")],  # in this order
+)
+def test_a_signal_during_imports_ends_a_command_in_one_line(number, module, words):
     code = f"""
 import os, sys
 class Finder:
     def find_spec(self, name, *_):
-        if name == "torch":
+        if name == "{module}":
             os.kill(os.getpid(), {int(number)})
 sys.meta_path.insert(0, Finder())
+sys.argv = ["xnas", "search", "digits"]
 from xnas.__main__ import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "xnas: stopped before anything was begun\n"
+    assert done.stderr == f"xnas: {words}\n"
 
 
 @pytest.mark.parametrize("number", SIGNALS)
