@@ -222,7 +222,7 @@ def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
         return value in get_args(kind)
     if kind in (int, float) and isinstance(value, bool):
         return False
-    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
+    return isinstance(value, int | float if kind is float else get_origin(kind) or kind)
 
 
 def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation

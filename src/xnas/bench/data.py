@@ -11,6 +11,7 @@ import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,9 +20,10 @@ from torch.utils.data import DataLoader, Dataset
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.data import BatchSettings, BatchSource, ImageData, augmentation_for, training_augmentation
 from xnas.data.policies import policy_named
-from xnas.errors import ConfigError
+from xnas.options import at_least, option
 from xnas.process.devices import pick_device
 from xnas.records import DataCost
+from xnas.runs.options import DeviceOptions
 from xnas.words import counted
 
 FILLS = {"cuda": 20, "cpu": 2}
@@ -29,36 +31,27 @@ FILLS = {"cuda": 20, "cpu": 2}
 WARM_UP = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchDataConfig:
+@dataclass(frozen=True, kw_only=True)
+class BenchDataConfig(DeviceOptions):
     """Which batches to time."""
 
-    batch_size: int = 1024
+    GROUP: ClassVar[str] = "Measurement"
+
+    batch_size: int = option(1024, at_least(1))
     """Images per batch of the full training augmentation."""
-    round_size: int = 96
+    round_size: int = option(96, at_least(1))
     """Images per batch of each half in a search's round; the paper has 96."""
-    image_size: int = 32
+    image_size: int = option(32, at_least(8))
     """Height and width."""
     policy: str = "cifar10"
     """Of AutoAugment: cifar10, imagenet or svhn."""
-    timings: int = 7
+    timings: int = option(7, at_least(5))
     """Timings of each case; the median is reported."""
-    workers: int = 0
+    workers: int = option(0, at_least(0))
     """Of the second DataLoader; 0 for as many as there are cores."""
-    device: str = "auto"
-    """auto, cpu, cuda or cuda:NUMBER."""
 
     def __post_init__(self) -> None:
-        if self.timings < 5:
-            raise ConfigError(f"timings must be at least 5, got {self.timings}")
-        if min(self.batch_size, self.round_size) < 1:
-            raise ConfigError(
-                f"batches need at least 1 image, got {self.batch_size} and {self.round_size}"
-            )
-        if self.image_size < 8:
-            raise ConfigError(f"image_size must be at least 8, got {self.image_size}")
-        if self.workers < 0:
-            raise ConfigError(f"workers must be 0 or more, got {self.workers}; 0 takes every core")
+        super().__post_init__()
         policy_named(self.policy, channels=3)
         pick_device(self.device)
 

@@ -12,19 +12,20 @@ import multiprocessing
 import statistics
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
-from xnas.errors import ConfigError
 from xnas.methods import ExpertAdvice
+from xnas.options import at_least, option
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
 from xnas.runs.backends import is_captured
+from xnas.runs.options import DeviceOptions
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
 from xnas.space import SPACES, ParentNetwork
@@ -45,9 +46,11 @@ CASES: dict[str, dict[str, tuple[str, ...]]] = {
 """Who is left on every edge, by space; an empty list is everybody."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchSearchConfig:
+@dataclass(frozen=True, kw_only=True)
+class BenchSearchConfig(DeviceOptions):
     """Which round to time."""
+
+    GROUP: ClassVar[str] = "Measurement"
 
     space: Literal["darts", "nasbench201"] = "darts"
     """Whose supernet."""
@@ -59,16 +62,13 @@ class BenchSearchConfig:
     """Images per batch; the paper has 96."""
     image_size: int = 16
     """Height and width; CIFAR-10 has 32."""
-    rounds: int = 10
+    rounds: int = option(10, at_least(3))
     """Timed rounds of each case, after two to warm up."""
-    device: str = "auto"
-    """auto, cpu, cuda or cuda:NUMBER."""
     precision: Literal["fp32", "bf16"] | None = None
     """Of the computation. By default what each backend takes: bf16 for fused on a GPU, else fp32."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 3:
-            raise ConfigError(f"rounds must be at least 3, got {self.rounds}")
+        super().__post_init__()
         pick_device(self.device)
         self.search_config()
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -19,6 +20,7 @@ from xnas.bench.measuring import median_and_spread
 from xnas.errors import ConfigError
 from xnas.nn import uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.options import Options, at_least, option
 from xnas.records import StepCost
 
 FORECASTERS, EXPERTS = 14, 7
@@ -26,18 +28,19 @@ HORIZON = 10_000_000
 PLAIN = "plain Python loop"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchTheoryConfig:
+@dataclass(frozen=True, kw_only=True)
+class BenchTheoryConfig(Options):
     """How to time a step."""
+
+    GROUP: ClassVar[str] = "Measurement"
 
     mixtures: tuple[int, ...] = (2, 1000)
     """Numbers of mixtures (14 x 7 each) to time; repeat the flag for several."""
-    repetitions: int = 30
+    repetitions: int = option(30, at_least(3))
     """Timed steps of each optimizer; the median is reported. The plain loop gets a tenth of them."""
 
     def __post_init__(self) -> None:
-        if self.repetitions < 3:
-            raise ConfigError(f"repetitions must be at least 3, got {self.repetitions}")
+        super().__post_init__()
         if not self.mixtures or min(self.mixtures) < 1:
             raise ConfigError(f"mixtures must be positive numbers, got {self.mixtures}")
 

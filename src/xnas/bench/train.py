@@ -11,18 +11,20 @@ import multiprocessing
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import torch
 
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.engine.train import captured_step, train_step
-from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
+from xnas.options import at_least, option
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
 from xnas.runs.backends import is_captured
 from xnas.runs.cells import genotype_of
+from xnas.runs.options import DeviceOptions
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train_config import TrainConfig
 
@@ -38,9 +40,11 @@ CASES: dict[str, dict[str, object]] = {
 ON_CPU = ("plain, fp32", "plain, bf16")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchTrainConfig:
+@dataclass(frozen=True, kw_only=True)
+class BenchTrainConfig(DeviceOptions):
     """Which step to time."""
+
+    GROUP: ClassVar[str] = "Measurement"
 
     cell: str = "xnas"
     """A published cell, a file or a run folder."""
@@ -54,14 +58,11 @@ class BenchTrainConfig:
     """Height and width; CIFAR-10 has 32."""
     recipe: str = "xnas-1500"
     """Whose augmentation, auxiliary tower and drop path are part of the step."""
-    steps: int = 20
+    steps: int = option(20, at_least(5))
     """Timed steps of each case, after three to warm up."""
-    device: str = "auto"
-    """auto, cpu, cuda or cuda:NUMBER."""
 
     def __post_init__(self) -> None:
-        if self.steps < 5:
-            raise ConfigError(f"steps must be at least 5, got {self.steps}")
+        super().__post_init__()
         pick_device(self.device)
 
     def train_config(self, case: str) -> TrainConfig:

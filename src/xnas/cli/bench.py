@@ -1,45 +1,45 @@
-"""`xnas bench`: speed on this machine, against the plain path, as a table."""
+"""`xnas bench`: tables of speed on this machine, compared with the plain path."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from xnas.bench.data import BenchDataConfig, bench_data
 from xnas.bench.search import BenchSearchConfig, bench_search
 from xnas.bench.theory import BenchTheoryConfig, bench_theory
 from xnas.bench.train import BenchTrainConfig, bench_train
+from xnas.cli.flags import takes
 from xnas.cli.printing import say
 from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
 
-DEFAULTS = BenchTheoryConfig()
-SEARCH_DEFAULTS = BenchSearchConfig()
-DATA_DEFAULTS = BenchDataConfig()
-TRAIN_DEFAULTS = BenchTrainConfig()
-
-bench = App(name="bench", help="Measure speed on this machine, against the plain path.")
+bench = App(name="bench", help="Measure speed on this machine, compared with the plain path.")
 
 
 @bench.command
-def theory(*, config: Annotated[BenchTheoryConfig, Parameter(name="*")] = DEFAULTS) -> None:
-    """Time one ExpertsOptimizer step beside a plain loop, Adam and SGD with momentum."""
-    say(step_cost_table(bench_theory(config)))
+@takes(BenchTheoryConfig)
+def theory(**typed: Any) -> None:  # noqa: ANN401 - options
+    """Time one step of ExpertsOptimizer, a plain loop, Adam and SGD with momentum."""
+    say(step_cost_table(bench_theory(BenchTheoryConfig(**typed))))
 
 
 @bench.command
-def search(*, config: Annotated[BenchSearchConfig, Parameter(name="*")] = SEARCH_DEFAULTS) -> None:
-    """Time a round of a search, plain and fused, with all experts, with some an edge and with one."""
-    say(round_cost_table(bench_search(config)))
+@takes(BenchSearchConfig)
+def search(**typed: Any) -> None:  # noqa: ANN401 - options
+    """Time a round of a search, plain and fused, with all, some or one of the experts on each edge."""
+    say(round_cost_table(bench_search(BenchSearchConfig(**typed))))
 
 
 @bench.command
-def data(*, config: Annotated[BenchDataConfig, Parameter(name="*")] = DATA_DEFAULTS) -> None:
-    """Time augmented batches beside torchvision's in a DataLoader, and those of a search's round."""
-    say(data_cost_table(bench_data(config)))
+@takes(BenchDataConfig)
+def data(**typed: Any) -> None:  # noqa: ANN401 - options
+    """Time augmented batches, those of torchvision in a DataLoader, and those of a search's round."""
+    say(data_cost_table(bench_data(BenchDataConfig(**typed))))
 
 
 @bench.command
-def train(*, config: Annotated[BenchTrainConfig, Parameter(name="*")] = TRAIN_DEFAULTS) -> None:
+@takes(BenchTrainConfig)
+def train(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a step of a training: plain, captured, and with compiled cells."""
-    say(train_cost_table(bench_train(config)))
+    say(train_cost_table(bench_train(BenchTrainConfig(**typed))))

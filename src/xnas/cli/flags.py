@@ -16,7 +16,18 @@ from cyclopts import Group, Parameter
 
 from xnas.options import Options, flag_name, groups_of, help_of, names_on_resume
 
-ORDER = ("Data", "Search", "Training", "Network", "Method", "Export", "Released weights", "Hardware")
+ORDER = (
+    "Data",
+    "Search",
+    "Training",
+    "Network",
+    "Method",
+    "Export",
+    "Released weights",
+    "Measurement",
+    "Reproduction",
+    "Hardware",
+)
 GROUPS = {name: Group(name, sort_key=place) for place, name in enumerate((*ORDER, "Output"))}
 
 Command = TypeVar("Command", bound=Callable[..., None])

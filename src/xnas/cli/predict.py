@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from xnas.cli.flags import GROUPS, takes
 from xnas.cli.printing import say, say_json, warn
 from xnas.data.folder_files import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
 from xnas.model.classifier import load
+from xnas.options import at_least, option
 from xnas.records import Prediction
+from xnas.runs.options import DeviceOptions
 from xnas.words import printable
 
+JSON = Parameter(
+    name="--json", negative="", help="Print one JSON object per line.", group=GROUPS["Output"]
+)
 
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(DeviceOptions):
+    """How to classify images."""
+
+    top: int = option(1, at_least(1), group="Output")
+    """How many classes to name for each image."""
+    skip_bad_images: bool = option(False, group="Data")
+    """Skip image files that cannot be read, with a warning for each, instead of stopping."""
+
+
+@takes(PredictOptions)
 def predict(
     run: Path,
     /,
     *images: Path,
-    top: int = 1,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
-    device: str = "auto",
-    skip_bad_images: bool = False,
+    as_json: Annotated[bool, JSON] = False,
+    **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Print one line per image: its path, its class, the probability, and the runners-up.
 
@@ -34,22 +51,16 @@ def predict(
         that it was exported to.
     images
         Image files, or folders of them.
-    top
-        How many classes to name for each image.
-    as_json
-        Print one JSON object per line.
-    device
-        auto (a GPU if there is one), cpu, cuda or cuda:NUMBER.
-    skip_bad_images
-        Leave out image files that cannot be read, with a warning for each, instead of stopping.
     """
     if not images:
         raise ConfigError(f"no images to classify; give files or folders: xnas predict {run} photo.png")
-    classifier = load(run, device)
+    options = PredictOptions(**typed)
+    classifier = load(run, options.device)
     files = [file for given in images for file in _files(given)]
+    answers = classifier.predict_files(files, options.top, skip_bad_images=options.skip_bad_images)
     bad: list[DatasetError] = []
     try:
-        for file, answer in classifier.predict_files(files, top, skip_bad_images=skip_bad_images):
+        for file, answer in answers:
             if isinstance(answer, Prediction):
                 if as_json:
                     say_json(_record(file, answer))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from xnas.cli.flags import takes
 from xnas.cli.printing import say
 from xnas.paper import reproduce as job
 from xnas.paper.reproduce import ITEMS, ReproduceConfig
 from xnas.words import counted, printable
 
-DEFAULTS = ReproduceConfig()
 Item = Annotated[str, Parameter(help=f"What to make: {', '.join(ITEMS)}; all by default.")]
 
 
-def reproduce(*items: Item, config: Annotated[ReproduceConfig, Parameter(name="*")] = DEFAULTS) -> None:
+@takes(ReproduceConfig)
+def reproduce(*items: Item, **typed: Any) -> None:  # noqa: ANN401 - options
     """Make the paper's figures and tables that can be made, with their numbers, and judge its claims."""
+    config = ReproduceConfig(**typed)
     report = (lambda _: None) if config.quiet else say
     claims = job.reproduce(items, config, report)
     report(f"{counted(len(claims), 'claim')} judged in {printable(config.out / 'claims.md')}")
