@@ -11,6 +11,7 @@ from trained import edited
 import xnas
 from xnas import ConfigError, create_model
 from xnas.data import standardize
+from xnas.errors import DamagedFileError
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card, read_card
 from xnas.space import NetworkSpec, build_network
@@ -114,5 +115,6 @@ def _flip_a_bit(folder):
 )
 def test_files_that_cannot_be_used_are_named(copied, spoil, words):
     spoil(copied)
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=words) as caught:
         load_model(copied)
+    assert isinstance(caught.value, DamagedFileError) is ("is damaged" in str(caught.value))

@@ -18,7 +18,7 @@ from reprlib import repr as brief
 import torch
 from torch import Tensor
 
-from xnas.errors import ConfigError, XnasError
+from xnas.errors import ConfigError, DamagedFileError, XnasError
 from xnas.files import open_plain, whole_file
 from xnas.model.model_card import CARD_FILE, ModelCard, card_to_json, read_card
 from xnas.space import Network, build_network
@@ -89,19 +89,21 @@ def _read_weights(path: Path, digest: str | None, size: int) -> dict[str, Tensor
             f"cannot read the weights {path}: {error.strerror}; get the file again, or train again"
         ) from error
     if not content:
-        raise ConfigError(
+        raise DamagedFileError(
             f"{path} is damaged: it is empty, or far larger than the network that {CARD_FILE} "
             "describes; get both files of one training"
         )
     if digest is not None and _digest(content) != digest:
-        raise ConfigError(
+        raise DamagedFileError(
             f"{path} is damaged, or not the file that {CARD_FILE} was written with; get both files of "
             "one training"
         )
     try:
         weights: dict[str, Tensor] = load(content)
     except (SafetensorError, RuntimeError, TypeError, ValueError, LookupError) as error:
-        raise ConfigError(f"{path} is damaged ({short(error)}); get it again, or train again") from error
+        raise DamagedFileError(
+            f"{path} is damaged ({short(error)}); get it again, or train again"
+        ) from error
     return weights
 
 

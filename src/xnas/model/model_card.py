@@ -14,7 +14,7 @@ from typing import Any
 from xnas.data import Images
 from xnas.data.consistency import is_plain_text
 from xnas.data.sizes import require_resize
-from xnas.errors import ConfigError, VersionError, XnasError
+from xnas.errors import ConfigError, DamagedFileError, VersionError, XnasError
 from xnas.files import open_plain
 from xnas.space import Genotype, Network, NetworkSpec
 from xnas.words import short
@@ -147,7 +147,9 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
         kind = VersionError if isinstance(error, VersionError) else ConfigError
         raise kind(f"{path} cannot be used: {error}") from error
     except DAMAGE as error:
-        raise ConfigError(f"{path} is damaged ({short(error)}); get it again, or train again") from error
+        raise DamagedFileError(
+            f"{path} is damaged ({short(error)}); get it again, or train again"
+        ) from error
     digest = saved.get("weights_digest")
     return replace(card, unknown_fields=extra), digest if isinstance(digest, str) else None
 
@@ -197,9 +199,11 @@ def _read_json(folder: Path) -> dict[str, Any]:
             f"cannot read {path}: {error.strerror}; give the run folder of a training"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(
+        raise DamagedFileError(
             f"{path} is damaged: it is not JSON ({short(error)}); get it again, or train again"
         ) from error
     if not isinstance(saved, dict):
-        raise ConfigError(f"{path} is damaged: it holds {brief(saved)}; get it again, or train again")
+        raise DamagedFileError(
+            f"{path} is damaged: it holds {brief(saved)}; get it again, or train again"
+        )
     return saved
