@@ -1,10 +1,10 @@
-"""A trained network with everything around it: images of any kind in, names of classes out.
+"""A classifier made of a trained network: it takes images of any kind and returns names of classes.
 
     classifier = xnas.load("runs/train-flowers-1")
     classifier.predict(["rose.jpg", "tulip.jpg"])[0].label
 
-Whatever an image comes as, it becomes bytes first, as those were that the network was trained on; then
-it gets the network's size by the rule of its data, and is standardised.
+Every image is first converted to bytes, like the training images. It is then resized by the rule of the
+training data, and standardised.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from xnas.space import Network
 if TYPE_CHECKING:
     from PIL import Image
 
-BATCH = 64  # images decoded and answered at a time
+BATCH = 64  # images per forward pass
 
 Given = Union[str, Path, "Image.Image", Tensor, np.ndarray[Any, Any]]
 """An image, or a tensor or array of several."""
@@ -57,7 +57,7 @@ def load(run: Path | str, device: str = "auto") -> Classifier:
 
 
 class Classifier:
-    """A trained network that takes images as they come."""
+    """A trained network that takes images of any kind."""
 
     def __init__(self, model: Network, card: ModelCard) -> None:
         self.model, self.card = model.eval(), card
@@ -80,7 +80,10 @@ class Classifier:
     def predict_files(
         self, files: Iterable[Path], top: int = 1, *, skip_bad_images: bool = False
     ) -> Iterator[tuple[Path, Prediction | DatasetError]]:
-        """Each file with its answer or, if bad ones are to be skipped, with what is wrong with it."""
+        """Yield each file with its prediction.
+
+        With `skip_bad_images`, a file that cannot be read comes with its error instead.
+        """
         rest, shown = iter(files), self._shown(top)
         while part := list(islice(rest, BATCH)):
             images: list[Tensor] = []
@@ -96,12 +99,12 @@ class Classifier:
             yield from ((file, faults[file] if file in faults else next(answers)) for file in part)
 
     def logits(self, images: Given | Iterable[Given]) -> Tensor:
-        """What the network says, float32 (images, classes) on the CPU; images as for `predict`."""
+        """Return the logits, float32 (images, classes) on the CPU; images are given as to `predict`."""
         empty = torch.empty(0, len(self.classes))
         return torch.cat([empty, *(logits.cpu() for logits in self._answers(self._read(images)))])
 
     def _shown(self, top: int) -> int:
-        """How many classes of `top` there are to name."""
+        """Number of classes to name: `top`, or all if there are fewer."""
         try:
             shown = min(index(top), len(self.classes))
         except TypeError:
@@ -124,7 +127,7 @@ class Classifier:
 
     @torch.no_grad()
     def _answers(self, prepared: Iterator[Tensor]) -> Iterator[Tensor]:
-        """Logits, batch by batch; images are read when their batch comes."""
+        """Yield logits batch by batch; the images of a batch are read just before it."""
         device = next(self.model.parameters()).device
         self.model.eval()
         while batch := list(islice(prepared, BATCH)):

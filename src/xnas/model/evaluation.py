@@ -27,7 +27,7 @@ def evaluate_model(
     batch_size: int = 250,
     skip_bad_images: bool = False,
 ) -> Evaluation:
-    """How a network answers on the test images of some data, or on all of them.
+    """Evaluate a network on the test images of some data, or on all of its images.
 
     The data need the classes of the network, in any order. Images get the network's size by its card.
     """
@@ -63,7 +63,7 @@ def chosen_images(data: Images, *, every_image: bool) -> tuple[Tensor | ImageFil
 
 
 def notes_on(data: Images, *, every_image: bool) -> list[str]:
-    """What was done to the images. Which were held out is left out where all are evaluated."""
+    """Notes on how the images were prepared; without the split if all images are evaluated."""
     phrases = [p for p in data.note.split("; ") if p and not (every_image and p.endswith(HELD_OUT))]
     return ["; ".join(phrases)] if phrases else []
 
@@ -88,5 +88,5 @@ def _some(names: list[str]) -> str:
 
 
 def skips_bad_images(data: Images, *, asked: bool) -> bool:
-    """Whether files that cannot be read are left out: if asked for, or as the data say."""
+    """Whether files that cannot be read are skipped, by the option or by that of the data."""
     return asked or (isinstance(data, StreamedImages) and data.skip_bad_images)

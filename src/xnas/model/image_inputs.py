@@ -1,4 +1,4 @@
-"""Images as a program has them, brought to the bytes that a network was trained on."""
+"""Images of any kind, converted to the bytes that a network was trained on."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ RANGE_SLACK = 1e-6  # floats that were bytes, or were resized, may miss 0..1 by 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageReader:
-    """Brings images to one number of channels and one size, uint8 (channels, height, width)."""
+    """Converts images to one number of channels and one size, uint8 (channels, height, width)."""
 
     channels: int
     size: Size
     resize: str
     example: str
-    """Data that images should be like, for messages."""
+    """Name of the training data, for messages."""
     centre: Size | None = None
-    """Height and width that are cut out of the middle, last of all."""
+    """Height and width of the centre crop, which is done last; None crops nothing."""
 
     @classmethod
     def of(cls, card: ModelCard) -> ImageReader:
-        """What brings images to the input of a trained network."""
+        """Return the reader that a trained network needs."""
         return cls(
             channels=card.network.in_chans,
             size=card.size,
@@ -49,7 +49,7 @@ class ImageReader:
         )
 
     def __call__(self, images: object) -> Iterator[Tensor]:
-        """One image after another, each read when it is asked for."""
+        """Yield the images one by one; each is read when it is needed."""
         if isinstance(images, (str, PathLike)):
             yield self._file(Path(fspath(images)))
         elif isinstance(images, Tensor):
@@ -82,7 +82,7 @@ class ImageReader:
             pixels = eight_bit_pixels(image, self.channels)
         except (OSError, ValueError, SyntaxError) as error:  # it may be read only now
             name = getattr(image, "filename", "") or f"of mode {image.mode}"
-            raise DatasetError(f"cannot read the image {name} ({error}); mend or remove it") from error
+            raise DatasetError(f"cannot read the image {name} ({error}); fix or remove it") from error
         return self._fitted(torch.from_numpy(pixels).movedim(-1, 0))
 
     def _tensor(self, images: Tensor) -> Iterator[Tensor]:
@@ -137,7 +137,7 @@ def _bytes(image: Tensor) -> Tensor:
     if not (low >= -RANGE_SLACK and high <= 1 + RANGE_SLACK):  # nor a NaN
         raise ConfigError(
             f"float images must lie in 0..1, got {float(low):.4g}..{float(high):.4g}; divide bytes by "
-            "255, and do not standardise: that is done here"
+            "255; images are standardised here"
         )
     return image.clamp(0, 1).mul(255).round().to(torch.uint8)
 
@@ -157,7 +157,7 @@ def _channels_first(array: np.ndarray[Any, Any]) -> Tensor:
     if array.shape[-1] in CHANNELS:
         return whole.movedim(-1, -3)
     raise ConfigError(
-        f"no dimension of an array of shape {array.shape} is for channels; 1, 3 or 4 of them stand "
+        f"no dimension of an array of shape {array.shape} is for channels; put 1, 3 or 4 channels "
         "last, or before height and width"
     )
 

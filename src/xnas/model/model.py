@@ -2,8 +2,8 @@
 
 The card in `model.json` says how the network is built and how an image is prepared for it, so that the
 two files alone are enough, on another device and in another version of the package. Nothing in them is
-executed. Fields of the card that this version does not know are passed over, because a newer version
-may add some; settings of the network that it does not know are not, because they would change it.
+executed. Unknown fields of the card are ignored, because a newer version may add some. Unknown settings
+of the network are an error, because they would change it.
 """
 
 from __future__ import annotations

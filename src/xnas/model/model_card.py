@@ -29,20 +29,20 @@ LONGEST_SIDE = 4096  # of images that a network is given, in pixels
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCard:
-    """What has to be known of a trained network to build it and to give it images."""
+    """Everything needed to build a trained network and to prepare images for it."""
 
     genotype: Genotype
     network: NetworkSpec
     """How the network is built, without the parts that only training uses."""
     classes: tuple[str, ...]
     size: tuple[int, int]
-    """Height and width that images are brought to."""
+    """Height and width that images are resized to."""
     resize: str = "crop"
-    """The rule that brings them to this size."""
+    """How images of another shape are resized: crop, pad or stretch."""
     centre: tuple[int, int] | None = None
-    """Height and width that are then cut out of the middle; by default nothing is cut off."""
+    """Height and width of the centre crop after that; None crops nothing."""
     mean: tuple[float, ...]
-    """Of each channel, in 0..1; images are standardised with it."""
+    """Mean of each channel, in 0..1, which images are standardised with."""
     std: tuple[float, ...]
     trained_on: str
     """Name of the data."""
@@ -51,7 +51,7 @@ class ModelCard:
     figures: Mapping[str, float] = field(default_factory=dict)
     """Numbers such as the test accuracy, by name."""
     unknown_fields: tuple[str, ...] = ()
-    """Fields of the file that this version passed over."""
+    """Fields of the file that this version does not know and ignores."""
 
     def __post_init__(self) -> None:
         for name, length, wanted in (
@@ -81,7 +81,7 @@ class ModelCard:
 
     @property
     def input_size(self) -> tuple[int, int]:
-        """Height and width of what the network is given."""
+        """Height and width of the network's input."""
         return self.size if self.centre is None else self.centre
 
 
@@ -155,7 +155,7 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
 
 
 def _card(saved: dict[str, Any]) -> ModelCard:
-    """A card from plain values; whatever is wrong with them raises."""
+    """A card from plain values; raises if one of them is wrong."""
     network = NetworkSpec.from_json(saved["network"])
     classes = tuple(saved["classes"])
     if not all(isinstance(name, str) and is_plain_text(name) for name in classes):

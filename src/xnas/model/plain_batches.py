@@ -21,12 +21,12 @@ class Preparation:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     reader: ImageReader | None = None
-    """Brings images of another shape to the network's."""
+    """Converts images to the network's channels and size; None if they have them."""
     centre: Size | None = None
-    """Height and width that are cut out of the middle, after the reader if there is one."""
+    """Height and width of the centre crop, after the reader if there is one."""
     batch_size: int = 250
     skip_bad_images: bool = False
-    """Whether files that cannot be read are passed over."""
+    """Whether files that cannot be read are skipped."""
 
 
 def plain_batches(
@@ -54,7 +54,7 @@ def _in_memory(
 def _in_files(
     files: ImageFiles, labels: Tensor, preparation: Preparation
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches that worker processes decode, in an order that is always the same."""
+    """Batches that worker processes decode, always in the same order."""
     reader = preparation.reader
     if reader is not None and files.shape != (reader.channels, *reader.size):
         raise ConfigError(

@@ -27,9 +27,9 @@ class Released:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     load_size: int | None
-    """Side that images get first; None leaves them as they are."""
+    """Side that images are resized to first; None does not resize."""
     centre: Size | None
-    """What is cut out of the middle after that."""
+    """Height and width of the centre crop after that; None crops nothing."""
 
 
 RELEASED = {
@@ -50,7 +50,7 @@ class ReleasedWeights:
     channels: int | None = None
     """Of the first cell; None for those of the small network."""
     cells: int | None = None
-    """None for as many as the paper has."""
+    """None for the paper's number of cells."""
 
 
 def evaluate_released(
@@ -62,7 +62,7 @@ def evaluate_released(
     batch_size: int = 250,
     skip_bad_images: bool = False,
 ) -> tuple[Evaluation, str]:
-    """How released weights answer on the test images of some data, and a note on the preparation."""
+    """Evaluate released weights on the test images of some data, with a note on their preparation."""
     kind = RELEASED[weights.network]
     channels = int(images.images.shape[-3])
     model = create_model(
