@@ -1,4 +1,4 @@
-"""What augmented batches cost: ours, whole batches on the device, against torchvision's, image by image.
+"""Cost of augmented batches: whole batches on the device, compared with torchvision image by image.
 
 The augmentation is that of a training: crop, flip, AutoAugment, standardise, cutout. Torchvision's runs
 in the worker processes of a DataLoader, timed when they are at full speed. Images are noise. Times of
@@ -84,7 +84,7 @@ def bench_data(config: BenchDataConfig) -> list[DataCost]:
 
 
 def ways(device: torch.device) -> list[tuple[str, bool]]:
-    """How batches are made there, as words and as whether from a captured graph."""
+    """Ways of making batches on a device: a name, and whether a captured graph makes them."""
     return [(", eager", False), (", graph", True)] if device.type == "cuda" else [("", False)]
 
 

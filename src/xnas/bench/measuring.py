@@ -1,4 +1,4 @@
-"""What all benchmarks of speed share: random images, times of calls, quartiles of times."""
+"""Shared parts of the benchmarks of speed: random images, times of calls, quartiles of times."""
 
 from __future__ import annotations
 

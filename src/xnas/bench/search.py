@@ -1,9 +1,9 @@
-"""What a round of a search costs: with all experts, with some an edge, with one; plain and fused.
+"""Cost of a round of a search, plain and fused, with all, some or one of the experts on each edge.
 
 On a GPU the fused backend is timed with fewer and fewer experts, and the plain one with all of them for
-comparison; on a CPU it is the other way round. Each case runs in a process of its own, so that its peak
-of memory is its own. Images are noise: a round does not care what it sees. Times of one machine compare
-only within one run, so the table has ratios.
+comparison. On a CPU the two change places. Each case runs in a process of its own, so that its peak
+of memory is measured alone. Images are noise, as the time of a round does not depend on them. Times
+of one machine compare only within one run, so the table has ratios.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CASES: dict[str, dict[str, tuple[str, ...]]] = {
         "one an edge": ("nor_conv_3x3",),
     },
 }
-"""Who is left on every edge, by space; an empty list is everybody."""
+"""Experts that are left on every edge, by space; an empty list means all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
 
 
 def planned(config: BenchSearchConfig) -> list[tuple[Backend, str]]:
-    """What is timed, the plain round with all experts first: ratios are to it."""
+    """The cases to time. The plain round with all experts, which ratios refer to, is the first."""
     every, *fewer = CASES[config.space]
     fusable = hasattr(SPACES[config.space].supernet, "fuse")
     if fusable and pick_device(config.device).type == "cuda":

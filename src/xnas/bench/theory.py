@@ -1,4 +1,4 @@
-"""What one step of `ExpertsOptimizer` costs, compared with a plain loop and the usual optimizers.
+"""Cost of one step of `ExpertsOptimizer`, compared with a plain loop and the usual optimizers.
 
 Times of one machine compare only within one run, so the table gives ratios.
 """

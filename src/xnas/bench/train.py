@@ -1,8 +1,8 @@
-"""What a step of a training costs: plain, captured, compiled; augmentation included.
+"""Cost of a training step with its augmentation: plain, captured and compiled.
 
-A captured step computes on the project's kernels, but for the cases that say otherwise.
-Every case runs in a process of its own. Images are noise: a step does not care what it sees. Times of
-one machine compare only within one run, so the table has ratios.
+A captured step computes on the project's kernels, except in the cases that say otherwise.
+Every case runs in a process of its own. Images are noise, as the time of a step does not depend on them.
+Times of one machine compare only within one run, so the table has ratios.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     try:
-        if "" in given:  # as a path it would mean the folder at hand
+        if "" in given:  # as a path it would mean the current folder
             raise ConfigError("an argument is empty; give a value: a variable of the shell may be unset")
         words = [_at_home(word) for word in given if word != "--debug"]
         with unwound_by_signals():

@@ -1,4 +1,4 @@
-"""`xnas data`: which datasets there are, where they are, whether they are whole, how to get them."""
+"""`xnas data`: which datasets there are, where they are, whether they are complete, how to get them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _described(name: str | None, options: DataOptions) -> tuple[list[str], str |
 
 
 def catalogue_table(data_dir: Path | None) -> list[str]:
-    """All datasets, a line each."""
+    """All datasets, one line per dataset."""
     rows: list[tuple[str, ...]] = [("name", "images", "test", "classes", "channels", "size", "found")]
     rows += [_row(known, data_dir) for known in CATALOGUE.values()]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

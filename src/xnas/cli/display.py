@@ -1,4 +1,4 @@
-"""What a person sees while a search or a training runs: lines, and in a terminal a bar."""
+"""Progress of a search or a training: lines and, in a terminal, a bar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES = 40  # of epochs that a training prints
 
 
 class RunDisplay:
-    """Lines; in a terminal also a bar with rounds (or steps) a second and the time left."""
+    """Lines; in a terminal also a bar with rounds (or steps) per second and the time left."""
 
     def __init__(self, unit: str, *, quiet: bool) -> None:
         self.quiet = quiet
@@ -124,7 +124,7 @@ def training_line(record: TrainEpoch, epochs: int) -> str:
         f"{100 * record.train_accuracy:5.1f} %"
     )
     if record.valid_accuracy is not None:
-        line += f"  held back {record.valid_loss:.3f} {100 * record.valid_accuracy:5.1f} %"
+        line += f"  held-out {record.valid_loss:.3f} {100 * record.valid_accuracy:5.1f} %"
     return line + (
         f"  rate {record.learning_rate:.3g}  {1000 * record.cost.seconds_per_round:.1f} ms/step"
     )

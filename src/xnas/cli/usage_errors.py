@@ -46,7 +46,7 @@ def _commands(error: CycloptsError) -> list[str]:
 
 
 def _near(given: str, known: Iterable[str]) -> str:
-    """A question after the nearest name, if there is one that is near."""
+    """A question with the most similar name, if one is similar."""
     names = {name.lstrip("-"): name for name in known}
     found = get_close_matches(given.lstrip("-"), names, n=1, cutoff=NEAR)
     return f"did you mean {names[found[0]]}? " if found else ""

@@ -15,7 +15,7 @@ from xnas.space import CellGenotype, Genotype, cell_depth, list_cells, zoo_cell
 
 INPUTS = 2
 NODES = 4
-"""Of a cell of the paper's space."""
+"""Nodes of a cell of the paper's space."""
 CANDIDATES: dict[str, tuple[str, ...]] = {
     "SNAS": ("snas_mild", "snas_moderate", "snas_aggressive"),
     "PNAS": ("pnas",),
@@ -55,12 +55,12 @@ def swapped_depth(cell: CellGenotype) -> float:
 
 
 def mean_random_depth(nodes: int) -> float:
-    """Expected depth of a cell whose nodes choose two different sources each, all alike."""
+    """Expected depth of a cell whose nodes each choose two different sources uniformly."""
     return (nodes + 1) / 4
 
 
 def random_depths(compared: float, *, cells: int = 1000) -> RandomDepths:
-    """Depths of random cells with four nodes: those of seeds 0, 1, ..., and all there are."""
+    """Depths of random cells with four nodes: drawn with seeds 0, 1, ..., and all that exist."""
     drawn = [cell_depth(Genotype.random("darts", seed)) for seed in range(cells)]
     every = [float(depth) for depth in _all_depths(NODES)]
     return RandomDepths(

@@ -44,7 +44,7 @@ class FoundHere:
 
     @property
     def note(self) -> str:
-        """How the numbers came about."""
+        """How the numbers were measured."""
         return (
             f"not the paper's: means over the cells of {self.searches} searches; one took "
             f"{self.search_minutes:.1f} minutes on one {self.device}; recipe {self.recipe}, "

@@ -1,7 +1,7 @@
-"""What networks of cells count, and the width at which one comes nearest to a given size.
+"""Sizes of the networks of cells, and the width at which a network comes nearest to a given size.
 
 Networks are built without memory, on torch's meta device. What a cell's data file holds is not counted
-again; the tests of the zoo do that.
+again, except in the tests of the zoo.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DARTS_IMAGENET = IMAGENET.but(channels=48, stem_channels=48, squeeze_excitation=
 
 
 def empty_network(cell: str | Genotype, spec: NetworkSpec) -> Network:
-    """The network without numbers in it, for counting."""
+    """The network on the meta device, without weights, for counting."""
     with torch.device("meta"):
         return build_network(find_genotype(cell), spec)
 
@@ -64,7 +64,7 @@ def macs(cell: str | Genotype, spec: NetworkSpec) -> int:
 
 
 def counted_network(cell: str, spec: NetworkSpec, *, with_macs: bool = True) -> CountedNetwork:
-    """The record of one network."""
+    """The description of a network with its counts."""
     return CountedNetwork(
         cell=cell,
         spec=spec,

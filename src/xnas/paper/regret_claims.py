@@ -63,7 +63,7 @@ def adversary_claims(study: AdversaryStudy) -> list[Claim]:
 
 
 def memory_claims(state_bytes: Mapping[str, int], essential: int) -> list[Claim]:
-    """No momentum to store (Sec. 3.2.2); bytes a mixture of 14 x 7, `essential` those of Algorithm 1."""
+    """No momentum to store (Sec. 3.2.2); bytes per 14 x 7 mixture, `essential` those of Algorithm 1."""
     adam, experts = state_bytes["Adam"], state_bytes["ExpertsOptimizer"]
     text = ", ".join(f"{name} {size}" for name, size in state_bytes.items())
     single = essential // 2

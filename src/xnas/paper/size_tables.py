@@ -1,4 +1,4 @@
-"""What the networks of every published cell count at the paper's widths, and XNAS's in all variants."""
+"""Sizes of the networks of every published cell at the paper's widths, and of XNAS's variants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xnas.space.zoo import CountedNetwork
 
 
 def size_records(cells: list[str]) -> list[CountedNetwork]:
-    """Networks of cells at the paper's widths, some without MACs: to count them takes a forward pass."""
+    """Networks of cells at the paper's widths, some without MACs, which take a forward pass."""
     return [
         counted_network(cell, spec, with_macs=with_macs)
         for cell in cells
@@ -46,7 +46,7 @@ def xnas_variants() -> list[CountedNetwork]:
 
 
 def size_table(networks: list[CountedNetwork]) -> Table:
-    """A row for every cell, its networks side by side."""
+    """A table with one row per cell and the sizes of its networks."""
     cells = list(dict.fromkeys(n.cell for n in networks))
     kinds = list(dict.fromkeys(map(_kind, networks)))
     by_kind = {(n.cell, _kind(n)): n for n in networks}
@@ -78,7 +78,7 @@ def size_table(networks: list[CountedNetwork]) -> Table:
 
 
 def variant_table(networks: list[CountedNetwork]) -> Table:
-    """A row for every network of XNAS's cell."""
+    """A table with one row per network of XNAS's cell."""
     columns: tuple[Column[CountedNetwork, None], ...] = (
         Column("network", lambda n: n.spec.network),
         Column("channels", lambda n: n.spec.channels),
@@ -119,7 +119,7 @@ def _kind(network: CountedNetwork) -> str:
 
 
 def size_numbers(networks: list[CountedNetwork]) -> list[dict[str, object]]:
-    """The records as plain values, the description of a network beside its counts."""
+    """The records as plain values, each network's description with its counts."""
     names = (
         *("network", "channels", "stem_channels", "squeeze_excitation"),
         *("num_classes", "in_chans", "auxiliary"),

@@ -152,12 +152,12 @@ def _why(row: DepthRow) -> str:
 
 
 def depth_records() -> tuple[list[DepthRow], RandomDepths]:
-    """Depths of published cells, and of random ones beside XNAS."""
+    """Depths of published cells, and of random ones to compare XNAS with."""
     return cell_depths.depth_rows(), cell_depths.random_depths(zoo_cell("xnas").depth)
 
 
 def cell_figures(cells: list[str]) -> dict[str, Figure]:
-    """Published cells, drawn; XNAS's is Figure 9."""
+    """Figures of published cells; XNAS's is Figure 9."""
     from xnas.report.cell_figure import draw_genotype  # noqa: PLC0415 - it imports matplotlib
 
     return {f"cell-{name}": draw_genotype(zoo_cell(name).genotype) for name in cells}

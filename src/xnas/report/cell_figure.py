@@ -2,7 +2,7 @@
 
 States stand in a row. An edge to the next state is straight; others are arcs above the row, the higher
 the more states they pass, so that no two arcs share a height and a middle. Labels slide along their arcs
-until they are off each other. The output joins nodes below the row. Lengths are inches.
+until they do not overlap. The output joins nodes below the row. Lengths are inches.
 """
 
 from __future__ import annotations

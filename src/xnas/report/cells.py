@@ -112,5 +112,5 @@ def cell_lines(cell: CellLike, title: str, inputs: Sequence[str] = INPUTS) -> st
 
 
 def numbered_nodes(cell: CellLike, inputs: int) -> list[tuple[int, Sequence[EdgeLike]]]:
-    """Nodes by their numbers, which go on from the inputs."""
+    """Nodes with their numbers, which follow those of the inputs."""
     return list(enumerate(cell.nodes, start=inputs))

@@ -42,7 +42,7 @@ def class_table(evaluation: Evaluation) -> str:
 
 
 def evaluation_page(evaluation: Evaluation, *, data: str = "", figures: Sequence[str] = ()) -> str:
-    """All of it as a page of Markdown; `figures` are names of pictures in the folder figures.
+    """The whole evaluation as a page of Markdown; `figures` are names of pictures in the folder figures.
 
     Of over 100 classes only the worst are listed.
     """
@@ -74,7 +74,7 @@ def _worst(evaluation: Evaluation, most: int) -> list[int]:
 
 
 def _rows(evaluation: Evaluation, classes: Iterable[int]) -> list[Row]:
-    """Classes with their accuracy, and the answer that wrongly comes most often."""
+    """Classes with their accuracy, and the most frequent wrong answer."""
     rows: list[Row] = []
     for k in classes:
         name, images = evaluation.classes[k], evaluation.counts[k]

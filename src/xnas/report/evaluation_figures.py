@@ -48,7 +48,7 @@ def draw_confusion(evaluation: Evaluation) -> Figure:
 
 @house_style()
 def draw_reliability(evaluation: Evaluation) -> Figure:
-    """Accuracy against confidence, in bins; below it where the answers lie."""
+    """Accuracy against confidence, in bins; a histogram of confidences below."""
     figure = new_figure(4.2, 5)
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
     filled = [b for b in evaluation.calibration if b.images]

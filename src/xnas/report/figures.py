@@ -1,4 +1,4 @@
-"""How every figure is drawn and saved: one colour a method, one style, files that never differ.
+"""How every figure is drawn and saved: one colour per method, one style, reproducible files.
 
 Figures are `matplotlib.figure.Figure` objects, without pyplot: no backend is selected, no window
 and no list of open figures exists, and nothing needs closing. The style is laid over matplotlib's
@@ -88,7 +88,7 @@ def method_style(method: str) -> MethodStyle:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the style of this package; as a decorator too. What was set before comes back."""
+    """Draw in the style of this package; also as a decorator. Restores earlier settings at the end."""
     with matplotlib.style.context(["default", STYLE]):
         yield
 

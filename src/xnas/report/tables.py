@@ -34,14 +34,14 @@ def markdown_text(name: str) -> str:
 
 
 def table_page(table: Table) -> str:
-    """A table as a Markdown page; long numbers have their thousands set apart."""
+    """A table as a Markdown page; long numbers have thousands separators."""
     rows = [[_written(entry) for entry in row] for row in table.rows]
     note = f"\n\n{table.note}" if table.note else ""
     return f"# {table.title}\n\n{markdown_table(table.header, rows)}{note}\n"
 
 
 def table_csv(table: Table) -> str:
-    """A table as CSV with a header; numbers are plain, what is not there is empty."""
+    """A table as CSV with a header; numbers are plain, missing entries are empty."""
     text = io.StringIO()
     rows = [[_word(entry) if isinstance(entry, bool) else entry for entry in row] for row in table.rows]
     csv.writer(text, lineterminator="\n").writerows([table.header, *rows])

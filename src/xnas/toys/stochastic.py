@@ -77,7 +77,7 @@ def stochastic_study(*, runs: int = 1000, rounds: int = 1000, seed: int = 0) -> 
 
 
 def play(setting: Setting) -> list[Selection]:
-    """Play one setting: tensors are (rates, runs, experts), one slice a learning rate.
+    """Play one setting: tensors are (rates, runs, experts), one slice per learning rate.
 
     XNAS's sums and wipeouts do not depend on the learning rate, so all its rates share them.
     """
