@@ -77,13 +77,13 @@ class Decoder(Dataset[Decoded]):
                 pixels[place] = self.images.read(index)
             except DatasetError as error:
                 if not self.skip_bad_images:
-                    return self._faulty(f"{error} (--skip-bad-images goes on without it)")
+                    return self._faulty(f"{error} (skip-bad-images leaves it out)")
                 bad.append(place)
         named = [used[place] for place in bad]
         if request.spares is None:
             good = [place for place in range(len(used)) if place not in bad]
             return Decoded(pixels[good], self.labels[request.indices[good]], named, "")
-        for place in reversed(bad):  # so that whoever follows a bad image is good by then
+        for place in reversed(bad):  # so that the image after a bad one is good by then
             if place + 1 < len(used):
                 used[place], pixels[place] = used[place + 1], pixels[place + 1]
                 continue
@@ -91,7 +91,7 @@ class Decoder(Dataset[Decoded]):
             if spare is None:
                 return self._faulty(
                     f"{1 + len(request.spares)} images in a row cannot be read, the first of them "
-                    f"{self.images.paths[used[place]]}; mend the files"
+                    f"{self.images.paths[used[place]]}; fix the files"
                 )
             used[place] = spare
         return Decoded(pixels, self.labels[used], named, "")
@@ -126,8 +126,8 @@ class _Ahead:
 class Reader:
     """Worker processes, and the batches that come from them in the order of the requests.
 
-    `position` is the batch to start from if the workers have to be started anew; whoever takes a batch
-    and is done with it moves it on.
+    `position` is the batch to start from if the workers have to be restarted; the user of a batch
+    advances it when the batch is done.
     """
 
     def __init__(self, decoder: Decoder, *, workers: int, prefetch: int, pinned: bool) -> None:
@@ -153,7 +153,7 @@ class Reader:
         """Begin to decode; the workers stay if there are any, and drop what they were at."""
         self._ahead.requests, self._ahead.position = requests, position
         try:
-            with _watched(self._batches), _deaths_told():
+            with _watched(self._batches), _deaths_reported():
                 self._start()
         except BaseException:
             self.close()
@@ -162,7 +162,7 @@ class Reader:
     def next(self) -> Decoded:
         """The next batch, as soon as it is decoded."""
         batches = self._start() if self._batches is None else self._batches
-        with _watched(batches), _deaths_told():
+        with _watched(batches), _deaths_reported():
             batch = next(batches)
         if batch.fault:
             raise DatasetError(batch.fault)
@@ -281,8 +281,8 @@ def _signals_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _deaths_told() -> Iterator[None]:
-    """One line for the death of a worker, which torch tells in many, or as a pipe without other end."""
+def _deaths_reported() -> Iterator[None]:
+    """Report the death of a worker in one line; torch uses many, or an error of a broken pipe."""
     try:
         yield
     except (RuntimeError, EOFError, OSError) as error:
@@ -290,9 +290,8 @@ def _deaths_told() -> Iterator[None]:
             raise
         why = " ".join(str(error).split("\n", 1)[0].split()).rstrip(". ") or type(error).__name__
         raise DatasetError(
-            f"a process that decodes images died ({why}), as when memory runs out: leave it more and go "
-            "on with --resume, or begin again with a smaller --image-size or --batch-size, or without "
-            "--stream"
+            f"a process that decodes images died ({why}), as when memory runs out: free some and resume "
+            "the run, or start a new one with a smaller image-size or batch-size, or without stream"
         ) from error
 
 
