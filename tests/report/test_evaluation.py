@@ -11,9 +11,9 @@ from xnas.report.evaluation_figures import draw_confusion
 
 
 def test_the_summary_has_every_number():
-    told = "test error 20.00 %, top-1 80.00 %, loss 0.5000, calibration error 15.00 %, 30 images"
+    told = "test error 20.00 %, loss 0.5000, calibration error 15.00 %, 30 images"
     assert summary(evaluation()) == told
-    assert "top-1 80.00 %, top-5 90.00 %" in summary(evaluation(classes=6))
+    assert "test error 20.00 %, top-5 error 10.00 %, loss" in summary(evaluation(classes=6))
 
 
 def test_the_table_has_a_line_for_each_class():

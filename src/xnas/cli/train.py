@@ -63,9 +63,11 @@ def farewell(result: TrainResult) -> str:
     """Test error, size, run folder, and the next command."""
     lines = [""]
     if result.test is not None:
-        top5 = f", top-5 {100 * (1 - result.test.top5):.2f} %" if result.test.top5 is not None else ""
+        top5 = ""
+        if result.test.top5 is not None:
+            top5 = f", top-5 error {100 * (1 - result.test.top5):.2f} %"
         lines.append(
-            f"test error: {100 * (1 - result.test.top1):.2f} %{top5} on {result.test.images:,} images, "
+            f"test error {100 * (1 - result.test.top1):.2f} %{top5} on {result.test.images:,} images, "
             f"calibration error {100 * result.test.calibration_error:.1f} %"
         )
     best = max(result.epochs, key=lambda e: e.valid_accuracy or 0.0)  # of equals the first, as is kept

@@ -21,13 +21,12 @@ def summary(evaluation: Evaluation) -> str:
     """The numbers in one line."""
     parts = [
         f"test error {100 * (1 - evaluation.top1):.2f} %",
-        f"top-1 {100 * evaluation.top1:.2f} %",
         f"loss {evaluation.loss:.4f}",
         f"calibration error {100 * evaluation.calibration_error:.2f} %",
         counted(evaluation.images, "image"),
     ]
     if evaluation.top5 is not None:
-        parts.insert(2, f"top-5 {100 * evaluation.top5:.2f} %")
+        parts.insert(1, f"top-5 error {100 * (1 - evaluation.top5):.2f} %")
     return ", ".join(parts)
 
 
