@@ -80,3 +80,11 @@ def test_a_training_of_the_first_format_is_resumed(tmp_path):
     """config.json of version 1 with a checkpoint of version 2, in the middle of the second epoch."""
     out = shutil.copytree(SAMPLES / "train-run-v1", tmp_path / "run")
     assert [e.epoch for e in resume_training(out, data=pictures(count=16)).epochs] == [1, 2]
+
+
+def test_a_run_inside_the_folder_of_another_is_refused(tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "config.json").write_text("{}", encoding="utf8")
+    with pytest.raises(ConfigError, match=r"inner lies inside .*, the folder of a run; choose another"):
+        RunFolder.create(lambda: tmp_path / "inner")
+    assert not (tmp_path / "inner").exists()

@@ -66,6 +66,7 @@ class RunFolder:
                 if path.is_file():
                     raise ConfigError(f"{path} is a file; choose a folder with --out")
                 _require_new(path, first or {})
+                _require_outside_runs(path)
                 path.mkdir(parents=True, exist_ok=True)
             return path
 
@@ -189,6 +190,13 @@ class RunFolder:
 def _is_ours(name: str) -> bool:
     """Whether runs write files of this name."""
     return name in NAMES or Checkpoints.NAME.fullmatch(name) is not None
+
+
+def _require_outside_runs(path: Path) -> None:
+    """Raise if a new run would lie inside the folder of another."""
+    for parent in path.absolute().parents:
+        if (parent / "config.json").is_file() and (parent / "checkpoints").is_dir():
+            raise ConfigError(f"{path} lies inside {parent}, the folder of a run; choose another --out")
 
 
 def _require_new(path: Path, first: Mapping[str, str]) -> None:
