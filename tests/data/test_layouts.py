@@ -24,6 +24,16 @@ def by_year(root):
             fill(root / year / name)
 
 
+def one_class_deeper(root):
+    fill(root / "rose")
+    fill(root / "tulip" / "2020")
+
+
+def a_run(root):
+    (root / "checkpoints").mkdir()
+    (root / "config.json").write_text("{}", encoding="utf8")
+
+
 def other_names(root):
     for part in ("training", "validation"):
         for name in ("rose", "tulip"):
@@ -45,7 +55,9 @@ def table_in_train(root):
     ("build", "words"),
     [
         (wrapped, r"lie one folder too deep, as in flowers/rose; .*: give .*/flowers$"),
-        (by_year, r"lie one folder too deep, as in 2019/rose; .*: move the class folders up"),
+        (by_year, r"lie one folder too deep, as in 2019/rose; .*: move the images or folders up"),
+        (one_class_deeper, r"one folder too deep, as in tulip/2020; .*: move the images or folders up"),
+        (a_run, "is the folder of a run, not of images"),
         (other_names, r"has a part called 'training'; parts are train, .*: rename training to train"),
         (table, r"holds 5 images and labels.csv, but no class folders; labels in a table are not read"),
         (table_in_train, r"train holds 5 images and metadata.jsonl, but no class folders"),

@@ -27,6 +27,8 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xml")
 def require_class_folders(root: Path) -> None:
     """Raise for a layout that is known and not read; `root` is a folder."""
     folders = visible_folders(root)
+    if (root / "config.json").is_file() and (root / "checkpoints").is_dir():
+        raise DatasetError(f"{root} is the folder of a run, not of images; give the images' folder")
     _require_known_parts(root, folders)
     for part in (root, root / "train"):
         if part.is_dir():
@@ -58,14 +60,14 @@ def _require_no_table(part: Path) -> None:
 
 
 def _require_images_one_level_deep(root: Path, folders: list[Path]) -> None:
-    """Raise if no folder of `root` holds images, but one of their folders does."""
-    if not folders or any(images_in(folder)[0] for folder in folders):
-        return
+    """Raise if a folder of `root` holds no images, but one of its own folders does."""
     for folder in folders:
+        if images_in(folder)[0]:
+            continue
         deeper = next((inner for inner in visible_folders(folder) if images_in(inner)[0]), None)
         if deeper is not None:
-            remedy = f"give {folder}" if len(folders) == 1 else "move the class folders up by one level"
+            remedy = f"give {folder}" if len(folders) == 1 else "move the images or folders up one level"
             raise DatasetError(
-                f"the images in {root} lie one folder too deep, as in {deeper.relative_to(root)}; class "
-                f"folders must stand in the folder that is given: {remedy}"
+                f"images of {root} lie one folder too deep, as in {deeper.relative_to(root)}; they must "
+                f"stand in class folders of the folder that is given: {remedy}"
             )
