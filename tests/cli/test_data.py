@@ -196,6 +196,8 @@ def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
             ("digits", "--image-size", "32"),
             "--image-size: for a folder of images, got the dataset digits",
         ),
+        (("digits", "--fold", "3"), "fold 3 was asked of digits, but only freiburg has folds"),
+        ((".", "--fold", "3"), "fold 3 was asked of ., but only freiburg has folds"),
         (("--resize", "pad"), "--resize: for a folder of images, got no folder"),
     ],
 )

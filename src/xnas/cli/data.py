@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from xnas.cli.flags import GROUPS, takes
 from xnas.cli.printing import say
 from xnas.data import CATALOGUE, DATASETS, DataOptions, Known
-from xnas.data.datasets import find_folder
+from xnas.data.datasets import find_folder, require_options_of
 from xnas.data.folder_summary import FolderSummary, summarize_folder
 from xnas.data.named_folders import INDEXES
 from xnas.data.obtain import download as fetch
@@ -50,6 +50,8 @@ def data(
     """
     options = DataOptions(**typed)
     try:
+        if name is not None:
+            require_options_of(name, options)
         _require_folder(name, [option for option in typed if option != "data_dir"])
         done = []
         if download or unpack is not None:
@@ -92,7 +94,7 @@ def _described(name: str | None, options: DataOptions) -> tuple[list[str], str |
         line = f"{name} is a dataset that your own code has registered; nothing more is known of it"
         return [line], None
     found = summarize_folder(find_folder(name), options)
-    return folder_description(found), next(iter(found.refusals), None)
+    return folder_description(found), found.refusal
 
 
 def catalogue_table(data_dir: Path | None) -> list[str]:

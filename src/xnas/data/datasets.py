@@ -81,17 +81,7 @@ def load_data(
     name = str(name_or_path)
     if not name:
         raise DatasetError(f"no data were named; {_what_works()}")
-    if options.fold is not None and not (name in CATALOGUE and CATALOGUE[name].folds):
-        having = " and ".join(known.name for known in CATALOGUE.values() if known.folds)
-        raise ConfigError(
-            f"fold {options.fold} was asked of {name}, but only {having} has folds; leave it out"
-        )
-    if options.use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
-        having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
-        raise ConfigError(
-            f"use-val was asked of {name}, but of the named datasets only {having} has images for "
-            "validation; leave it out"
-        )
+    require_options_of(name, options)
     try:
         if name in DATASETS:
             data = DATASETS[name](options)
@@ -108,6 +98,21 @@ def load_data(
         raise DatasetError(
             f"cannot read {name!r}: {error.strerror or error}; {_what_works()}"
         ) from error
+
+
+def require_options_of(name: str, options: DataOptions) -> None:
+    """Raise for options that the dataset or folder of this name does not have."""
+    if options.fold is not None and not (name in CATALOGUE and CATALOGUE[name].folds):
+        having = " and ".join(known.name for known in CATALOGUE.values() if known.folds)
+        raise ConfigError(
+            f"fold {options.fold} was asked of {name}, but only {having} has folds; leave it out"
+        )
+    if options.use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
+        having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
+        raise ConfigError(
+            f"use-val was asked of {name}, but of the named datasets only {having} has images for "
+            "validation; leave it out"
+        )
 
 
 def find_folder(name: str) -> Path:
