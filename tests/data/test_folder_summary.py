@@ -25,22 +25,23 @@ def test_counts_sizes_and_shape_are_those_that_loading_gives(photos):
     assert (found.size, found.channels, found.resize) == (data.size, data.channels, data.resize)
     assert list(found.counts) == list(data.classes)
     assert sum(found.sizes.values()) == sum(found.modes.values()) == found.examples
-    assert found.refusals == ()
+    assert found.refusal == ""
 
 
 def test_a_folder_that_loading_refuses_is_refused_with_the_same_words(photos):
     (photos / "rose" / "3.png").write_bytes(b"no image")
     with pytest.raises(DatasetError) as refused:
         load_data(photos)
-    assert summarize_folder(photos).refusals == (str(refused.value),)
-    skipping = DataOptions(skip_bad_images=True)
-    assert summarize_folder(photos, skipping).refusals == ()
-    assert summarize_folder(photos, skipping).bad == 1
+    assert summarize_folder(photos).refusal == str(refused.value)
+    skipping = summarize_folder(photos, DataOptions(skip_bad_images=True))
+    assert (skipping.refusal, skipping.bad) == ("", 1)
+    assert skipping.examples + skipping.test_examples == 14
 
 
-def test_a_small_image_is_bad_only_where_it_would_be_skipped(photos):
+def test_a_small_image_is_bad_unless_a_size_enlarges_it(photos):
     Image.new("RGB", (7, 60)).save(photos / "rose" / "3.png")
-    assert summarize_folder(photos).bad == 0
-    assert "3.png is 60 x 7 pixels" in summarize_folder(photos).refusals[0]
-    assert summarize_folder(photos, DataOptions(skip_bad_images=True)).bad == 1
-    assert summarize_folder(photos, DataOptions(image_size=32)).refusals == ()
+    (photos / "rose" / "4.png").write_bytes(b"no image")
+    assert summarize_folder(photos).bad == 2
+    assert "2 of 15 images cannot be used" in summarize_folder(photos).refusal
+    enlarged = summarize_folder(photos, DataOptions(image_size=32))
+    assert (enlarged.bad, "4.png" in enlarged.refusal) == (1, True)

@@ -13,9 +13,9 @@ from xnas.data.decoding import GREY_MODES
 from xnas.data.folder_index import list_folder
 from xnas.data.folders import (
     BadImages,
+    add_small,
     conversion_note,
     require_enough_left,
-    require_large,
     survey,
 )
 from xnas.data.options import DataOptions
@@ -29,7 +29,7 @@ class FolderSummary:
 
     name: str
     counts: dict[str, int]
-    """Training images of each class."""
+    """Training images of each class that can be used."""
     examples: int
     test_examples: int
     sizes: dict[Size, int]
@@ -44,8 +44,8 @@ class FolderSummary:
     bad: int
     """Image files without a header that can be read and used; pixels are not looked at."""
     first_bad: str
-    refusals: tuple[str, ...]
-    """Why a run with these options would not start, as far as headers show."""
+    refusal: str
+    """Why a run with these options would not start, as far as headers show; empty if it would."""
 
 
 def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> FolderSummary:  # noqa: B008 - frozen
@@ -54,32 +54,31 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
     bad, skip, side = BadImages(), options.skip_bad_images, options.image_size
     sizes, modes_by_file = survey(index.train.files, bad)
     test_sizes, _ = survey(index.test.files, bad)
-    small = {} if side is not None else {**sizes, **test_sizes}
-    refusals = [_refusal(lambda: require_large(small, bad if skip else None))]
+    if side is None:
+        add_small({**sizes, **test_sizes}, bad)
     sizes = {path: size for path, size in sizes.items() if path not in bad.files}
     modes = Counter(mode for path, mode in modes_by_file.items() if path in sizes)
     if not sizes:
         raise DatasetError(f"no image in {root} can be read; the first: {bad.first}")
+    train, test = bad.without(index.train), bad.without(index.test)
     if skip:
-        left = bad.without(index.train).labels
-        refusals.append(_refusal(lambda: require_enough_left(index, left, bad)))
+        refusal = _refusal(lambda: require_enough_left(index, train.labels, bad))
     else:
-        total = len(index.train) + len(index.test)
-        refusals.insert(0, _refusal(lambda: bad.refuse(total, skip=False)))
+        refusal = _refusal(lambda: bad.refuse(len(index.train) + len(index.test), skip=False))
     size = fitting_size(list(sizes.values())) if side is None else (side, side)
     resize = options.resize or "crop"
     channels = 1 if all(mode in GREY_MODES for mode in modes) else 3
-    counts = torch.bincount(index.train.labels, minlength=len(index.classes)).tolist()
+    counts = torch.bincount(train.labels, minlength=len(index.classes)).tolist()
     notes = (
-        *index.notes_with(len(index.test)),
+        *index.notes_with(len(test)),
         conversion_note(modes, channels),
         resizing_note(list(sizes.values()), size, resize) or "no resizing",
     )
     return FolderSummary(
         name=index.name,
         counts=dict(zip(index.classes, counts, strict=True)),
-        examples=len(index.train),
-        test_examples=len(index.test),
+        examples=len(train),
+        test_examples=len(test),
         sizes=dict(Counter(sizes.values()).most_common()),
         modes=dict(modes.most_common()),
         channels=channels,
@@ -88,7 +87,7 @@ def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> Folder
         notes=tuple(note for note in notes if note),
         bad=len(bad.files),
         first_bad=str(bad.first or ""),
-        refusals=tuple(refusal for refusal in refusals if refusal),
+        refusal=refusal,
     )
 
 

@@ -169,8 +169,8 @@ def shape_of(
 ) -> Shape:
     """The shape that was asked for, or else the one that the training images have.
 
-    Headers are read if they decide something, or with `skip`, so that bad images are known. With `skip`
-    an image that is too small counts as bad, unless a given `size` enlarges it.
+    Headers are read if they decide something, or with `skip`, so that bad images are known. An image
+    that is too small counts as bad, unless a given `size` enlarges it.
     """
     if size is not None and channels is not None and not skip:
         return Shape(channels, size, resize)
@@ -178,7 +178,7 @@ def shape_of(
     test_sizes = survey(index.test.files, bad)[0] if size is None or skip else {}
     if size is None:
         for part in (sizes, test_sizes):  # test images decide nothing else
-            require_large(part, bad if skip else None)
+            add_small(part, bad)
     sizes = {path: found for path, found in sizes.items() if path not in bad.files}
     modes = {path: mode for path, mode in modes.items() if path in sizes}
     if not sizes:
@@ -190,18 +190,15 @@ def shape_of(
     return Shape(channels, size, resize, sizes, modes)
 
 
-def require_large(sizes: dict[Path, Size], bad: BadImages | None = None) -> None:
-    """Refuse images that are too small to be reduced twice, or add them to `bad`."""
+def add_small(sizes: dict[Path, Size], bad: BadImages) -> None:
+    """Add images to `bad` that are too small to be reduced twice."""
     for path, (height, width) in sizes.items():
-        if min(height, width) >= SMALLEST_SIDE:
-            continue
-        error = DatasetError(
-            f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} per side: "
-            "remove it, or enlarge all with image-size"
-        )
-        if bad is None:
-            raise error
-        bad.add(path, error)
+        if min(height, width) < SMALLEST_SIDE:
+            error = DatasetError(
+                f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} per side: "
+                "remove it, or enlarge all with image-size"
+            )
+            bad.add(path, error)
 
 
 def _streamed(
