@@ -5,9 +5,12 @@
 `tests/test_api_page.py` compares the page with what this script would write.
 """
 
+import ast
 import importlib
 import inspect
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import xnas
 
@@ -97,12 +100,37 @@ def _package(name: str) -> str:
     module = importlib.import_module(f"xnas.{name}")
     rows = []
     for key in module.__all__:
-        value = getattr(module, key)
-        described = inspect.isclass(value) or inspect.isfunction(value)
-        first = (inspect.getdoc(value) or "").split("\n")[0] if described else ""
+        first = _summary(module, key)
+        if not first:
+            raise SystemExit(f"xnas.{name}.{key} has no docstring")
         rows.append(f"| `{key}` | {first.rstrip('.').replace('|', chr(92) + '|')} |")
     summary = (inspect.getdoc(module) or "").split("\n")[0]
     return f"### `xnas.{name}`\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+
+
+def _summary(module: ModuleType, name: str) -> str:
+    """Return the first line of a docstring, for a constant that of the string below its assignment."""
+    value = inspect.unwrap(getattr(module, name))
+    defined = inspect.isclass(value) or inspect.isfunction(value)
+    text = inspect.getdoc(value) if defined else _docstring_below(module, name)
+    return (text or "").split("\n")[0]
+
+
+def _docstring_below(module: ModuleType, name: str) -> str:
+    """Return the string below the assignment of `name`, in the module that makes it."""
+    statements = ast.parse(inspect.getsource(module)).body
+    for statement, following in pairwise([*statements, ast.Pass()]):
+        match statement:
+            case ast.ImportFrom(module=str(origin)) if name in [alias.name for alias in statement.names]:
+                return _docstring_below(importlib.import_module(origin), name)
+            case (
+                ast.Assign(targets=[ast.Name(id=assigned)]) | ast.AnnAssign(target=ast.Name(id=assigned))
+            ):
+                if assigned == name:
+                    match following:
+                        case ast.Expr(value=ast.Constant(value=str(text))):
+                            return text
+    return ""
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ def api():
 def test_the_page_has_every_public_name_with_its_signature(api):
     stable, written = (text.split("## Packages")[0] for text in (api.page(), PAGE))
     assert written == stable, "write the page again: python .ci/api.py"
+
+
+def test_constants_are_described_by_the_docstring_below_their_assignment():
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, flags=re.MULTILINE))
+    assert rows["SPACES"] == "Search spaces by name; add your own with `SPACES.add`"
+    assert not [name for name, text in rows.items() if not text.strip()]
 
 
 def test_the_page_lists_the_names_of_every_package_that_it_mentions(api):

@@ -23,6 +23,7 @@ from xnas.data.resized_crop import RandomResizedCrop
 from xnas.errors import ConfigError
 
 Augmentation = Callable[[Tensor, Generator], Tensor]
+"""Function from images (n, channels, height, width) and a generator to augmented images."""
 
 
 class Pictures(Protocol):

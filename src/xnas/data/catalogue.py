@@ -266,3 +266,4 @@ CATALOGUE: dict[str, Known] = {
     known.name: known
     for known in (DIGITS, FASHION_MNIST, CIFAR10, CIFAR100, SVHN, CINIC10, FREIBURG, IMAGENET)
 }
+"""Descriptions of the datasets that have a name, by name."""

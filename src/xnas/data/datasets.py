@@ -32,6 +32,7 @@ Loader = Callable[[DataOptions], Images]
 """Loads a dataset; it is given the options of the user, `data_dir` among them."""
 
 DATASETS: Registry[Loader] = Registry("dataset")
+"""Name -> loader of a dataset; add your own with `DATASETS.add`."""
 
 
 @DATASETS.register("digits")

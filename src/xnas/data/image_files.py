@@ -171,7 +171,7 @@ class StreamedImages:
 
 
 Images = ImageData | StreamedImages
-"""What a run may be given."""
+"""Images that a run takes: in memory, or in files."""
 
 
 def sampled_statistics(

@@ -24,7 +24,7 @@ Size = tuple[int, int]
 """Height and width."""
 
 Resize = Literal["crop", "pad", "stretch"]
-"""A rule that brings images to another shape."""
+"""Rule by which images are resized: `crop`, `pad` or `stretch`."""
 
 RESIZE_WORDS: dict[Resize, str] = {
     "crop": "cover, then crop the centre",
