@@ -138,11 +138,13 @@ def test_an_earlier_export_is_replaced_whole(run, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"model.json", "model.safetensors"}
 
 
-def test_an_export_into_the_run_itself_leaves_its_other_files(tmp_path):
+def test_an_export_of_no_format_into_the_run_itself_is_refused_and_leaves_its_files(tmp_path):
     saved_run(tmp_path)
     (tmp_path / "model.onnx").write_text("of these weights", encoding="utf8")
-    assert export_run(tmp_path, replace(WEIGHTS, out=tmp_path)).files == ()  # nothing was asked for
-    assert (tmp_path / "model.onnx").exists()
+    for config in (replace(WEIGHTS, out=tmp_path), WEIGHTS):
+        with pytest.raises(ConfigError, match=r"nothing to export: .*leave out --no-onnx or .*--out$"):
+            export_run(tmp_path, config)
+    assert (tmp_path / "model.onnx").read_text(encoding="utf8") == "of these weights"
 
 
 @pytest.mark.usefixtures("no_tracing")
@@ -156,6 +158,10 @@ def test_an_export_in_the_run_itself_is_replaced_only_if_that_was_asked_for(tmp_
     for config in (ExportConfig(onnx=False), ExportConfig(onnx=False, out=tmp_path)):
         with pytest.raises(ConfigError, match=words):
             export_run(tmp_path, config)
+    (tmp_path / "model.onnx").write_text("mine", encoding="utf8")
+    monkeypatch.setattr("xnas.runs.export.require_onnx", lambda: None)
+    with pytest.raises(ConfigError, match=r"model\.onnx and .*model\.pt2; .* to replace them, or"):
+        export_run(tmp_path, ExportConfig())
     assert (tmp_path / "model.pt2").read_text(encoding="utf8") == "mine"
     result = export_run(tmp_path, ExportConfig(onnx=False, overwrite=True))
     assert (tmp_path / "model.pt2").read_text(encoding="utf8") == "program"

@@ -57,6 +57,7 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
     if config.onnx:
         require_onnx()
     if own:
+        _require_format(config)
         _require_no_export(out, config)
     else:
         _require_outside_data(out, run)
@@ -88,14 +89,23 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
     )
 
 
+def _require_format(config: ExportConfig) -> None:
+    """Raise if an export into the run folder, which has the weights already, would write nothing."""
+    if not config.onnx and not config.torch_export:
+        raise ConfigError(
+            "nothing to export: ONNX and torch.export are both off; leave out --no-onnx or "
+            "--no-torch-export, or copy the weights to another folder with --out"
+        )
+
+
 def _require_no_export(run: Path, config: ExportConfig) -> None:
     """Raise if the run folder holds a file that the export would replace without being asked to."""
     wanted = {ONNX_FILE: config.onnx, TORCH_FILE: config.torch_export}
     there = [str(run / name) for name in wanted if wanted[name] and (run / name).exists()]
     if there and not config.overwrite:
         raise ConfigError(
-            f"already exported: {' and '.join(there)}; pass --overwrite to replace it, or choose "
-            "another folder with --out"
+            f"already exported: {' and '.join(there)}; pass --overwrite to replace "
+            f"{'it' if len(there) == 1 else 'them'}, or choose another folder with --out"
         )
 
 
