@@ -93,8 +93,11 @@ def _flip_a_bit(folder):
         (lambda f: edited(f, version="1"), r"has version '1'"),
         (lambda f: edited(f, format="other"), r"is not a trained model: its format is 'other'"),
         (_newer_network, "its network has the setting 'activation', which this xnas does not know"),
-        (lambda f: edited(f, classes=None), r"model\.json is damaged \('classes'\)"),
-        (lambda f: edited(f, seed=None), r"model\.json is damaged"),
+        (
+            lambda f: edited(f, classes=None),
+            r"model\.json is damaged: the entry 'classes' is missing; get",
+        ),
+        (lambda f: edited(f, seed=None), r"model\.json is damaged: the entry 'seed' is missing"),
         (lambda f: edited(f, classes=["a"]), "classes of a model has 1 entries, its network needs 10"),
         (lambda f: edited(f, classes=["a"] * 10), "a model has two classes called 'a'; give each"),
         (lambda f: edited(f, std=[0.0]), "std of a model must be positive"),

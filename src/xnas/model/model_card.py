@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from reprlib import repr as brief
 from typing import Any
@@ -140,6 +140,7 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
             "newer xnas, or train again with this one"
         )
     known = {f.name for f in fields(ModelCard)} - {"unknown_fields"}
+    _require_entries(path, saved)
     extra = tuple(sorted(saved.keys() - known - {"format", "version", "weights_digest"}))
     try:
         card = _card({name: saved[name] for name in known if name in saved})
@@ -152,6 +153,16 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
         ) from error
     digest = saved.get("weights_digest")
     return replace(card, unknown_fields=extra), digest if isinstance(digest, str) else None
+
+
+def _require_entries(path: Path, saved: dict[str, Any]) -> None:
+    """Raise if an entry without a default is missing."""
+    for entry in fields(ModelCard):
+        optional = entry.default is not MISSING or entry.default_factory is not MISSING
+        if entry.name not in saved and not optional:
+            raise DamagedFileError(
+                f"{path} is damaged: the entry {entry.name!r} is missing; get it again, or train again"
+            )
 
 
 def _card(saved: dict[str, Any]) -> ModelCard:
