@@ -57,9 +57,10 @@ def test_bench_theory_prints_a_table(capsys):
             "--backend must be auto, reference, fused, got 'fast'; see xnas search --help\n",
         ),
         (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: search, train"),
-        (("evaluate",), "parameter RUN requires an argument; see xnas evaluate --help\n"),
-        (("search", "--epochs"), "--epochs requires an argument; see xnas search --help\n"),
-        (("bench", "theory", "--mixtures"), "requires an argument; see xnas bench theory --help\n"),
+        (("evaluate",), "xnas: xnas evaluate needs RUN; see xnas evaluate --help\n"),
+        (("search", "--epochs"), "xnas: --epochs needs a value; see xnas search --help\n"),
+        (("search", "--resume"), "xnas: --resume needs a value; see xnas search --help\n"),
+        (("bench", "theory", "--mixtures"), "--mixtures needs a value; see xnas bench theory --help\n"),
         (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
         (
             ("bench", "cooking"),

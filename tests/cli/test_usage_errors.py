@@ -28,8 +28,8 @@ def cook(dish: str, /, *, heat: Literal["low", "high"] = "low", minutes: int = 3
         ("cook egg --heat mild", "--heat must be low, high, got 'mild'; see xnas cook --help"),
         ("cook egg --minutes few", "--minutes must be a whole number, got 'few'; see xnas cook --help"),
         ("cook egg ham", "nothing takes the argument 'ham'; leave it out, or see xnas cook --help"),
-        ("cook", "requires an argument; see xnas cook --help"),
-        ("cook egg --minutes", "requires an argument; see xnas cook --help"),
+        ("cook", "xnas cook needs DISH; see xnas cook --help"),
+        ("cook egg --minutes", "--minutes needs a value; see xnas cook --help"),
     ],
 )
 def test_the_message_names_fault_value_and_what_works(words, message):

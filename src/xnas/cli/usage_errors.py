@@ -10,6 +10,7 @@ from reprlib import repr as brief
 from cyclopts import (
     CoercionError,
     CycloptsError,
+    MissingArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
@@ -38,6 +39,9 @@ def usage_message(error: CycloptsError) -> str:
     if isinstance(error, CoercionError) and error.token and error.target_type:
         wanted = kinds_in_words(error.target_type).removesuffix(" or None")
         return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
+    if isinstance(error, MissingArgumentError) and error.argument:
+        fault = "needs a value" if error.keyword else f"needs {error.argument.name}"
+        return f"{error.keyword or command} {fault}; {look}"
     return f"{re.sub(r'[.]$', '', str(error))}; {look}"
 
 
