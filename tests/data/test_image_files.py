@@ -101,6 +101,10 @@ def test_a_streamed_dataset_tells_what_one_in_memory_tells(data, written):
     assert augmentation_for(data) == Chain((Crop(1), Flip()))
 
 
+def test_a_streamed_dataset_is_printed_in_one_short_line(data):
+    assert repr(data) == "StreamedImages('mine': 50 images of 3 x 12 x 10, 2 classes)"
+
+
 def test_statistics_are_those_of_a_sample_that_is_always_the_same(data, written, monkeypatch):
     monkeypatch.setattr(image_files, "STATISTICS_SAMPLE", 10)
     first = replace(data, mean=(), std=())

@@ -27,6 +27,10 @@ def test_own_tensors_make_a_dataset_that_knows_its_shape():
     assert data.flip
 
 
+def test_a_dataset_is_printed_in_one_short_line():
+    assert repr(build()) == "ImageData('mine': 6 images of 3 x 8 x 10, 2 classes)"
+
+
 def test_statistics_are_those_of_all_pixels_of_a_channel(monkeypatch):
     monkeypatch.setattr("xnas.data.images.STATISTICS_CHUNK", 4)  # 6 images: a whole and a short chunk
     data = build()

@@ -25,6 +25,12 @@ def test_an_answer_has_a_label_a_probability_and_runners_up(classifier, pictures
     assert sum(p for _, p in classifier.predict(paths[0], top=99)[0].ranking) == pytest.approx(1)
 
 
+def test_a_classifier_is_printed_with_its_network_classes_and_size(classifier):
+    spec = classifier.card.network
+    network = f"cifar network of {spec.cells} cells and {spec.channels} channels"
+    assert repr(classifier) == f"Classifier({network}, 10 classes, images of 1 x 8 x 8)"
+
+
 def test_many_images_are_read_batch_by_batch(classifier, monkeypatch):
     monkeypatch.setattr("xnas.model.classifier.BATCH", 4)
     largest = []

@@ -23,6 +23,7 @@ from xnas.data.images import DARKEST_DEVIATION, ImageData
 from xnas.data.sizes import Size, require_resize
 from xnas.data.splits import stream
 from xnas.errors import DatasetError
+from xnas.words import counted
 
 STATISTICS_SAMPLE = 2048  # images; the mean of so many is within 1 % of a deviation of the whole
 NAME_PARTS = 2  # of a path: class folder and file, which stay when a dataset moves
@@ -144,6 +145,13 @@ class StreamedImages:
         if self.test_files is None:
             return None
         return ImageFiles(self.test_files, self.channels, self.size, self.resize)
+
+    def __repr__(self) -> str:
+        images, height, width = counted(len(self.images), "image"), *self.size
+        return (
+            f"StreamedImages({self.name!r}: {images} of {self.channels} x {height} x {width}, "
+            f"{len(self.classes)} classes)"
+        )
 
     def fingerprint(self) -> str:
         """A hash of the training files' names and sizes in bytes, of labels, classes and image shape.

@@ -16,6 +16,7 @@ from torch import Tensor
 from xnas.data.consistency import Part, require_labelled, require_names, require_statistics
 from xnas.data.statistics_cache import remembered
 from xnas.errors import DatasetError
+from xnas.words import counted
 
 STATISTICS_CHUNK = 4096  # images squared at a time, as 32-bit numbers
 REMEMBERED = 10_000  # images; what takes longer to measure than to hash is measured once
@@ -59,6 +60,13 @@ class ImageData:
             object.__setattr__(self, "mean", mean)
             object.__setattr__(self, "std", std)
         require_statistics(self.name, self.channels, self.mean, self.std)
+
+    def __repr__(self) -> str:
+        images, height, width = counted(len(self.images), "image"), *self.size
+        return (
+            f"ImageData({self.name!r}: {images} of {self.channels} x {height} x {width}, "
+            f"{len(self.classes)} classes)"
+        )
 
     def fingerprint(self) -> str:
         """A hash of the training images, their labels and classes: what a search must find again."""

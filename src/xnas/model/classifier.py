@@ -28,6 +28,7 @@ from xnas.process.devices import pick_device
 from xnas.process.folder import run_path
 from xnas.records import Prediction
 from xnas.space import Network
+from xnas.words import counted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -62,6 +63,14 @@ class Classifier:
     def __init__(self, model: Network, card: ModelCard) -> None:
         self.model, self.card = model.eval(), card
         self._read = ImageReader.of(card)
+
+    def __repr__(self) -> str:
+        spec, (height, width) = self.card.network, self.card.input_size
+        return (
+            f"Classifier({spec.network} network of {counted(spec.cells, 'cell')} and "
+            f"{counted(spec.channels, 'channel')}, {len(self.classes)} classes, images of "
+            f"{spec.in_chans} x {height} x {width})"
+        )
 
     @property
     def classes(self) -> tuple[str, ...]:
