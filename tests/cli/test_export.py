@@ -32,7 +32,8 @@ def test_an_export_is_told_in_two_tables():
     )
     lines = [line.split() for line in text.splitlines()]
     assert lines[2] == ["o/model.onnx", "16.00", "MB", "2.0e-07"]
-    assert "compared with PyTorch's on 32 images of x" in text
+    assert "compared with PyTorch's on 32 images of x; deviation: largest difference" in text
+    assert "(limit: 0.0001)" in text
     assert lines[-3] == ["PyTorch", "1.50", "48.00"]
     assert lines[-2] == ["onnxruntime", "1.50", "48.00"]
 

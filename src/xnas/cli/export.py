@@ -47,8 +47,8 @@ def export_report(result: ExportResult) -> str:
         for runtime in dict.fromkeys(entry.runtime for entry in result.latencies)
     ]
     checked = (
-        f"answers compared with PyTorch's on {result.checked_on}; deviation is that of the logits, as a "
-        f"share of the largest, and may be {TOLERANCE:g}"
+        f"answers compared with PyTorch's on {result.checked_on}; deviation: largest difference between "
+        f"logits, divided by the largest logit (limit: {TOLERANCE:g})"
     )
     header = ("file", "size", *(["deviation"] if compared else []))
     return "\n".join(
