@@ -26,7 +26,7 @@ NUMBERED = (
 STATED = (
     "Sec. 2.1, cells",
     "Sec. 2.1, edge strength",
-    "Sec. 2.1, discretisation",
+    "Sec. 2.1, discretization",
     "Sec. 3.1, wipeout factors",
     "Sec. 3.1, worst cases",
     "Sec. 3.1, multiple learning rates",

@@ -1,4 +1,4 @@
-"""Between epochs: deletion, records, the discretisation gap, worries."""
+"""Between epochs: deletion, records, the discretization gap, worries."""
 
 import json
 import math

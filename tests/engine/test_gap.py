@@ -1,4 +1,4 @@
-"""The discretisation gap: accuracies of the mixture, of the strongest experts and of the cell."""
+"""The discretization gap: accuracies of the mixture, of the strongest experts and of the cell."""
 
 import copy
 

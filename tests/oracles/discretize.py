@@ -1,4 +1,4 @@
-"""Discretisation as Sec. 2.1 words it, in plain loops over nodes, edges and experts.
+"""Discretization as Sec. 2.1 words it, in plain loops over nodes, edges and experts.
 
 For every node the two strongest incoming edges are found one after the other, by asking of each edge
 left whether it beats the best so far. Nothing is sorted, and nothing is shared with the package.

@@ -1,4 +1,4 @@
-"""Discretisation: two edges a node, one operation an edge, every tie by its rule."""
+"""Discretization: two edges a node, one operation an edge, every tie by its rule."""
 
 import json
 from collections import Counter

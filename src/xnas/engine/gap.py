@@ -1,4 +1,4 @@
-"""The discretisation gap: what a supernet loses when it commits itself (Sec. 3.2.2, "No Weight Decay").
+"""The discretization gap: what a supernet loses when it commits itself (Sec. 3.2.2, "No Weight Decay").
 
 Accuracy on the validation half, with batch statistics, of (a) the mixture, (b) the strongest expert on
 every edge, (c) the cell that the search would give. Where only `none` lives, a cell has another

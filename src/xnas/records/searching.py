@@ -11,7 +11,7 @@ from xnas.records.numbers import require_numbers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeChoice:
-    """What discretisation made of one edge, and why."""
+    """What discretization made of one edge, and why."""
 
     kind: str
     """Of the cell: `normal` or `reduction`."""

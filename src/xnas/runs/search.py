@@ -204,7 +204,7 @@ class SearchJob:
         require_same(self.truth, records)
 
     def conclude(self, folder: RunFolder, records: Sequence[SearchEpoch]) -> SearchResult:
-        """Discretise, and write the genotype last: its presence says that the search is finished."""
+        """Discretize, and write the genotype last: its presence says that the search is finished."""
         search, space = self.search, space_of(self.search)
         self._require_whole()
         strengths, alive, sums = search.standing()

@@ -70,7 +70,7 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     auto_augment: bool | None = option(None, group="Method")
     """Apply AutoAugment (the CIFAR-10 policy) to the training half. Default: with --faithful."""
     gap_every: int = option(10, at_least(1), group="Output")
-    """Measure the discretisation gap every so many epochs, and at the end."""
+    """Measure the discretization gap every so many epochs, and at the end."""
     truth: Path | None = option(None, on_resume="free", group="Output")
     """CSV of NAS-Bench-201: log the true accuracy of the current cell after every epoch. The search does
     not use it."""

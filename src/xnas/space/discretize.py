@@ -1,4 +1,4 @@
-"""Discretisation: from the strengths of experts to a cell (Sec. 2.1, "The Discretization Stage").
+"""Discretization: from the strengths of experts to a cell (Sec. 2.1, "The Discretization Stage").
 
 Each node keeps its two strongest incoming edges, where an edge is as strong as its strongest expert,
 max_i u_i, and each edge that is kept becomes its strongest expert. `none` never counts.

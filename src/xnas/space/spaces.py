@@ -49,7 +49,7 @@ EDGES_PER_NODE = 2
 
 
 def searched_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
-    """Allow what discretisation gives: two edges per node, from different states, and never `none`.
+    """Allow what discretization gives: two edges per node, from different states, and never `none`.
 
     A space whose published cells are freer has another rule.
     """

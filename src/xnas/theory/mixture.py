@@ -48,7 +48,7 @@ def strengths_of(
     *,
     learning_rate: float | Tensor,
 ) -> Tensor:
-    """Return the mixture over all experts by their `comparable_sums`, which discretisation ranks by.
+    """Return the mixture over all experts by their `comparable_sums`, which discretization ranks by.
 
     Shapes: all tensors and the result are (..., experts). `learning_rate` is one number, or a tensor
     that broadcasts against them.
