@@ -232,7 +232,7 @@ def _draw_darts(results: Results) -> Figure:
     (gap, alive), (normal, reduction) = figure.subplots(2, 2)
     gap.axhline(0, color=QUIET, linewidth=1)
     _plot_seeds(gap, lines, _lost, marked=True)
-    label_panel(gap, "discretisation gap: mixture minus cell", x="epoch", y="points of accuracy")
+    label_panel(gap, "discretization gap: mixture minus cell", x="epoch", y="points of accuracy")
     _plot_seeds(alive, lines, _alive, nested=True)
     label_panel(alive, "experts alive", x="epoch", y="after the epoch")
     for axes, kind in ((normal, "normal"), (reduction, "reduction")):
