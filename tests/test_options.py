@@ -86,7 +86,7 @@ class Breakfast(Boiling):
         ({"seed": 1 << 63}, "seed must be below 2.63, got 9223"),
         ({"salt": 1.0}, r"salt must lie in \[0, 1\), got 1.0"),
         ({"wait": -1}, "wait must be 0 or more and finite, got -1"),
-        ({"jam": "fig"}, "jam must be plum, none, got 'fig'"),
+        ({"jam": "fig"}, "jam must be plum or none, got 'fig'"),
         ({"loud": "no"}, "loud must be true or false, got 'no'"),
         ({"place": 3}, "place must be Path or None, got 3"),
     ],

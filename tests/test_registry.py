@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from xnas.errors import ConfigError
-from xnas.registry import Registry
+from xnas.registry import Registry, known_names
 
 
 @pytest.fixture
@@ -49,6 +49,11 @@ def test_a_miss_lists_the_known_names(colours):
 def test_a_near_miss_offers_what_was_meant(colours):
     with pytest.raises(ConfigError, match=r"called 'Bleu'; did you mean blue\? there are: red, blue$"):
         colours["Bleu"]
+
+
+def test_several_near_misses_are_alternatives():
+    names = ("xnas", "xnas_small", "pnas", "darts_v2")
+    assert known_names("xnass", names).startswith("did you mean xnas, xnas_small or pnas? there are: ")
 
 
 def test_a_miss_is_a_key_error_that_shows_its_message_plainly(colours):

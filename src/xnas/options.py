@@ -208,9 +208,11 @@ def _docstrings(kind: type) -> dict[str, str]:
     return found
 
 
-def kinds_in_words(hint: Any) -> str:  # noqa: ANN401 - any annotation
-    """What an annotation allows, in words."""
-    return " or ".join(_name_of(kind) for kind in _kinds(hint))
+def kinds_in_words(hint: Any, *, unset: bool = True) -> str:  # noqa: ANN401 - any annotation
+    """What an annotation allows, in words; without `unset`, None is left out."""
+    kinds = (kind for kind in _kinds(hint) if unset or kind is not type(None))
+    names = [name for kind in kinds for name in _names_of(kind)]
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any annotation
@@ -225,13 +227,13 @@ def _is_of(value: object, kind: Any) -> bool:  # noqa: ANN401 - any annotation
     return isinstance(value, int | float if kind is float else get_origin(kind) or kind)
 
 
-def _name_of(kind: Any) -> str:  # noqa: ANN401 - any annotation
+def _names_of(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - any annotation
     if get_origin(kind) is Literal:
-        return ", ".join(get_args(kind))
+        return get_args(kind)
     words: dict[Any, str] = {
         int: "a whole number",
         float: "a number",
         bool: "true or false",
         type(None): "None",
     }
-    return words.get(kind, getattr(kind, "__name__", str(kind)))
+    return (words.get(kind, getattr(kind, "__name__", str(kind))),)

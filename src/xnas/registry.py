@@ -68,5 +68,6 @@ def known_names(name: str, names: Iterable[str]) -> str:
     """What to take instead of a name that is not there: the nearest ones first, then all."""
     known = tuple(names)
     near = get_close_matches(str(name).lower(), known, n=3)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    offered = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
+    meant = f"did you mean {offered}? " if near else ""
     return f"{meant}there are: {', '.join(known) or 'none yet'}"

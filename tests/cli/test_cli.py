@@ -54,7 +54,7 @@ def test_bench_theory_prints_a_table(capsys):
         (("search", "--pretrained"), "xnas search has no option --pretrained; see xnas search --help\n"),
         (
             ("search", "--backend", "fast"),
-            "--backend must be auto, reference, fused, got 'fast'; see xnas search --help\n",
+            "--backend must be auto, reference or fused, got 'fast'; see xnas search --help\n",
         ),
         (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: search, train"),
         (("evaluate",), "xnas: xnas evaluate needs RUN; see xnas evaluate --help\n"),

@@ -110,7 +110,9 @@ def test_a_cell_or_the_zoo_is_shown(run, arguments, words):
 
 
 def test_the_nearest_names_are_offered_for_one_that_is_not_there(run):
-    with pytest.raises(UnknownNameError, match=r"called 'darts_v3'; did you mean darts_v2 or darts_v1"):
+    with pytest.raises(
+        UnknownNameError, match=r"called 'darts_v3'; did you mean darts_v2, darts_v1 or "
+    ):
         run("darts_v3")
 
 

@@ -25,7 +25,7 @@ def cook(dish: str, /, *, heat: Literal["low", "high"] = "low", minutes: int = 3
             "xnas cook has no option --minute; did you mean --minutes? see",
         ),
         ("cook egg --pretrained", "xnas cook has no option --pretrained; see xnas cook --help"),
-        ("cook egg --heat mild", "--heat must be low, high, got 'mild'; see xnas cook --help"),
+        ("cook egg --heat mild", "--heat must be low or high, got 'mild'; see xnas cook --help"),
         ("cook egg --minutes few", "--minutes must be a whole number, got 'few'; see xnas cook --help"),
         ("cook egg ham", "nothing takes the argument 'ham'; leave it out, or see xnas cook --help"),
         ("cook", "xnas cook needs DISH; see xnas cook --help"),

@@ -167,7 +167,7 @@ class TestBadInput:
             create_model(None)
 
     def test_unknown_names_offer_the_nearest(self):
-        with pytest.raises(ConfigError, match=r"'darts_v3'; did you mean darts_v\d or darts_v\d"):
+        with pytest.raises(ConfigError, match=r"'darts_v3'; did you mean darts_v\d, darts_v\d or "):
             create_model("darts_v3")
         with pytest.raises(ConfigError, match="no network called 'mnist'; there are: cifar, imagenet"):
             create_model("xnas", network="mnist")

@@ -234,7 +234,7 @@ FAULTS = {
     ),
     "a misspelt operation": (
         with_edge("reduction", 5, 1, ["sep_conv3x3", 0]),
-        "the unknown operation 'sep_conv3x3'; did you mean sep_conv_3x3 or .*? there are: none",
+        "the unknown operation 'sep_conv3x3'; did you mean sep_conv_3x3, .* or .*? there are: none",
     ),
     "no nodes": (with_cell("normal", nodes=[], concat=[0]), "normal cell has no nodes; .* at least 1"),
     "a source that is true": (

@@ -37,7 +37,7 @@ def usage_message(error: CycloptsError) -> str:
         known = [name for argument in error.argument_collection for name in argument.names]
         return f"{command} has no option {given}; {_near(given, known)}{look}"
     if isinstance(error, CoercionError) and error.token and error.target_type:
-        wanted = kinds_in_words(error.target_type).removesuffix(" or None")
+        wanted = kinds_in_words(error.target_type, unset=False)
         return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
     if isinstance(error, MissingArgumentError) and error.argument:
         fault = "needs a value" if error.keyword else f"needs {error.argument.name}"
