@@ -13,25 +13,33 @@ from xnas.paper.reproduce import ReproduceConfig, reproduce
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
-SHOWN = README + (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
+SHOWN = README + GUIDE
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", SHOWN, flags=re.DOTALL)
+def blocks(language, text=SHOWN):
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def sessions():
-    """Commands of the console blocks with the output that the documents show for them."""
-    for block in blocks("console"):
-        for part in block.split("$ ")[1:]:
-            command, _, output = part.partition("\n")
-            yield command, output
+    """Commands of the console blocks with the output that is shown for them; the guide's are slow."""
+    for text, marks in ((README, ()), (GUIDE, (pytest.mark.slow,))):
+        for block in blocks("console", text):
+            for part in block.split("$ ")[1:]:
+                command, _, output = part.partition("\n")
+                yield pytest.param(command, output, marks=marks)
+
+
+def codes():
+    """Code of the documents; the guide's is slow."""
+    found = [pytest.param(code) for code in blocks("python", README)]
+    return found + [pytest.param(code, marks=pytest.mark.slow) for code in blocks("python", GUIDE)]
 
 
 def mentions():
     """Commands that stand in a sentence, apart from those with a placeholder such as RUN."""
     found = re.findall(r"`(xnas [a-z][^`]+)`", SHOWN)
-    return [command for command in found if not re.search(r"\b[A-Z]{3,}\b", command)]
+    return sorted({command for command in found if not re.search(r"\b[A-Z]{3,}\b", command)})
 
 
 def run(command, folder):
@@ -96,7 +104,7 @@ def test_the_documents_have_commands_and_code_to_run():
     assert len(blocks("python")) >= 2
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", codes())
 def test_code_of_the_documents_runs(code):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False

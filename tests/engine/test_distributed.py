@@ -138,6 +138,7 @@ def test_another_number_of_processes_is_refused_by_name(wholes):
         resume_search(folder / "whole", data=jobs.IMAGES)
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_other_and_the_run_goes_on(tmp_path):
     codes, told = finish(start("killed", tmp_path), tmp_path)
     assert codes == [2, -signal.SIGKILL]
@@ -150,6 +151,7 @@ def test_a_killed_process_ends_the_other_and_the_run_goes_on(tmp_path):
     assert (tmp_path / "run" / "genotype.json").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_ends_the_other_in_time(tmp_path):
     processes = start("hanging", tmp_path, timeout=4.0)
     started = time.monotonic()

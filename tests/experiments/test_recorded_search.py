@@ -58,6 +58,7 @@ def test_records_add_up(whole):
     assert header["settings"]["best_temperature"]
 
 
+@pytest.mark.slow
 def test_a_search_that_was_stopped_gives_the_same_records(whole, tmp_path):
     play(JOB, tmp_path, device="cpu", stop_after=1, say=silent)
     assert len(played(tmp_path)) == 1

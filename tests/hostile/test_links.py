@@ -95,6 +95,7 @@ def test_a_run_folder_may_be_no_link(run, outside):
     assert not (outside.parent / "nowhere").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["/dev/zero", "a copy", "a pipe"])
 def test_a_checkpoint_that_is_no_file_of_its_own_is_passed_over(run, tmp_path, target):
     checkpoints = Checkpoints(run / "checkpoints")

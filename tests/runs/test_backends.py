@@ -130,6 +130,7 @@ def test_rounds_are_captured_by_the_fused_backend_on_one_gpu(backend, device, si
     assert is_captured(computing, backend) == captured
 
 
+@pytest.mark.slow
 def test_rounds_are_captured_anew_after_deletions_alone(tmp_path, monkeypatch):
     made = []
 

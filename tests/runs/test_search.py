@@ -127,6 +127,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
         assert torch.equal(value, saved[1]["supernet"][name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 10))])
 def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, stop):
     config = tiny(relaxation=0.02, epochs=2)
@@ -291,6 +292,7 @@ def test_a_damaged_genotype_is_written_again_and_a_whole_one_never(tmp_path, fin
         resume_search(copy, data=stripes())
 
 
+@pytest.mark.slow
 def test_warnings_are_told_once_a_run_however_often_it_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["xnas.engine.outlook"], "SKIPS_TAKE_OVER", -1.0)
     path, told = tmp_path / "run", []
@@ -372,6 +374,7 @@ def test_settings_that_change_no_round_may_be_others(tmp_path, stopped_run):
     assert "resuming after round 6" in display.lines
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_run):
     copy, display = shutil.copytree(stopped_run, tmp_path / "copy"), Listening()
     before = (copy / "config.json").read_bytes()

@@ -192,7 +192,7 @@ def test_a_search_whose_decoding_process_is_killed_says_where_and_what_is_kept(t
     monkeypatch.setattr(_MultiProcessingDataLoaderIter._try_get_data, "__defaults__", (0.2,))
     for number in range(24):
         make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, 9))
-    words = r"^after round \d+, epoch 2: a process .* died .*--resume.*; the last good .*checkpoints/000"
+    words = r"^after round \d+, epoch 2: a process .* died .*resume.*; the last good .*checkpoints/000"
     with pytest.raises(DatasetError, match=words):
         search(
             tiny(out=tmp_path / "run", epochs=2, stream=True), str(tmp_path / "data"), display=Killer()

@@ -68,10 +68,12 @@ class TestCounts:
     def test_presets_are_the_networks_of_the_paper(self, preset, parameters):
         assert counted(preset)[0] == parameters
 
+    @pytest.mark.slow
     def test_grey_images_have_a_stem_of_a_third(self):
         known = COUNTS["xnas_variants"]["36"]["gray_in"]
         assert counted("xnas", (1, 32, 32), in_chans=1) == (known["params"], known["macs"])
 
+    @pytest.mark.slow
     def test_excitation_and_another_stem_are_counted(self):
         known = COUNTS["xnas_variants"]["36"]
         excited = counted("xnas", squeeze_excitation=True)
@@ -79,6 +81,7 @@ class TestCounts:
         wider = counted("xnas", stem_channels=4 * 36)
         assert wider == (known["stem_mult_4"]["params"], known["stem_mult_4"]["macs"])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("key", "options"),
         [
@@ -93,6 +96,7 @@ class TestCounts:
         found = counted("xnas", (3, 224, 224), network="imagenet", **options)
         assert found == (known["params"], known["macs"])
 
+    @pytest.mark.slow
     def test_auxiliary_towers_are_counted_where_they_are_computed(self):
         with torch.device("meta"):
             cifar = create_model("xnas", auxiliary=True)
