@@ -43,7 +43,13 @@ def test_fused_rounds_stay_the_reference_s(space):
         torch.testing.assert_close(state[name], tensor, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("guards", [{"expert_dropout": 0.5}, {"best_temperature": True}])
+@pytest.mark.parametrize(
+    "guards",
+    [
+        {"expert_dropout": 0.5},
+        pytest.param({"best_temperature": True}, marks=pytest.mark.slow),
+    ],
+)
 def test_fused_rounds_stay_the_reference_s_with_experimental_guards(guards):
     plain, fused = (exact_search(fused=on, guards=guards) for on in (False, True))
     default = exact_search(fused=False)

@@ -106,7 +106,7 @@ def test_a_capture_before_the_first_round_leaves_momenta_of_zero():
     "arguments",
     [
         {"skip_dropout": "0.6:0"},
-        {"relaxation": 0.05},
+        pytest.param({"relaxation": 0.05}, marks=pytest.mark.slow),
         pytest.param({"method": "darts"}, marks=pytest.mark.slow),
         pytest.param({"accounting": "sample"}, marks=pytest.mark.slow),
     ],

@@ -40,6 +40,7 @@ def lasting(folder):
     return [{k: v for k, v in line.items() if k != "seconds"} for line in played(folder)]
 
 
+@pytest.mark.slow
 def test_records_add_up(whole):
     first, last = played(whole)
     for kind, cells in (("normal", 1), ("reduction", 2)):
@@ -69,6 +70,7 @@ def test_a_search_that_was_stopped_gives_the_same_records(whole, tmp_path):
     assert not is_running(tmp_path)
 
 
+@pytest.mark.slow
 def test_what_was_collected_is_taken_up_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr(recorded_search, "absence_costs", lambda *_, **__: {})
     arguments = Namespace(runs=tmp_path / "runs", out=tmp_path / "out", checkpoints=True)

@@ -31,7 +31,7 @@ import pytest
 from hostile.sandbox import Sandbox
 
 FAST = {
-    "genotypes": 510,
+    "genotypes": 515,
     "architecture strings": 200,
     "benchmark tables": 200,
     "images": 400,
@@ -42,7 +42,7 @@ FAST = {
     "archives": 100,
     "model cards": 80,
     "model weights": 40,
-    "searches": 10,
+    "searches": 5,
     "trainings": 20,
     "commands": 30,
 }

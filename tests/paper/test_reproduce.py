@@ -30,6 +30,7 @@ def made(tmp_path_factory):
     return out, claims, told
 
 
+@pytest.mark.slow
 def test_every_item_leaves_its_figures_as_svg_and_png_and_its_numbers(made):
     out, _, told = made
     names = {path.stem for path in out.glob("*.svg")}
@@ -42,6 +43,7 @@ def test_every_item_leaves_its_figures_as_svg_and_png_and_its_numbers(made):
     assert [line.split()[0] for line in told] == list(ITEMS)
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_study(made):
     out, _, _ = made
     saved = json.loads((out / "stochastic.json").read_text(encoding="utf8"))
@@ -49,6 +51,7 @@ def test_numbers_are_those_of_the_study(made):
     assert [Selection(**s) for s in saved["selections"]] == list(study.selections)
 
 
+@pytest.mark.slow
 def test_the_page_lists_every_claim_with_its_verdict_and_shows_every_figure(made):
     out, claims, _ = made
     page = (out / "claims.md").read_text(encoding="utf8")
@@ -65,6 +68,7 @@ def test_the_page_lists_every_claim_with_its_verdict_and_shows_every_figure(made
     assert "Errors are those that the paper prints, except in rows of our own." in page
 
 
+@pytest.mark.slow
 def test_every_table_is_left_as_markdown_and_csv_with_the_same_entries(made):
     out, _, told = made
     tables = {"table-1", "table-2", "table-3", "depth-table", "params-table", "params-table-xnas"}
@@ -131,6 +135,7 @@ def test_an_error_on_the_way_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_same_settings_make_the_same_bytes(made, tmp_path):
     out, _, _ = made
     again = tmp_path / "again"

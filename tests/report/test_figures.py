@@ -37,6 +37,7 @@ def grey(colour):
     return float(np.dot(to_rgb(colour), (0.299, 0.587, 0.114)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_two_draws_give_the_same_bytes_whatever_the_readers_settings(name, tmp_path):
     first = save_figure(FIGURES[name](), tmp_path / "first", name)
