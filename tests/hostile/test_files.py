@@ -4,7 +4,7 @@ Good samples of every kind of file that the package reads are spoiled at random 
 in a process of their own (`sandbox`). `make test` tries 2,000 cases, `make test-slow` 48,500 more:
 
     target                fast     slow | what is spoiled
-    genotypes              510   15,000 | JSON by byte and by value: depth, numbers, keys
+    genotypes              515   15,000 | JSON by byte and by value: depth, numbers, keys
     architecture strings   200    5,000 | strings of NAS-Bench-201
     benchmark tables       200    6,000 | CSV by byte and by field
     images                 400   10,000 | 14 formats, bombs, PostScript, wrong endings
@@ -15,7 +15,7 @@ in a process of their own (`sandbox`). `make test` tries 2,000 cases, `make test
     archives               100    1,500 | tar and zip: paths that lead out, links, devices, header bombs
     model cards             80    1,000 | model.json by value and byte
     model weights           40      400 | model.safetensors, header and numbers, with a digest that fits
-    searches                10      200 | config.json, metrics, checkpoints, forged ones too; links
+    searches                 5      200 | config.json, metrics, checkpoints, forged ones too; links
     trainings               20      200 | the same, and the genotype
     commands                30      200 | `xnas show`, `predict`, `evaluate` and others on these
 
