@@ -2,35 +2,12 @@
 
 import os
 
-import numpy as np
 import pytest
-from PIL import Image
+from photos_written import flowers
 
 from xnas.data import load_data
+from xnas.data.folder_files import images_in, visible_folders
 from xnas.errors import DatasetError
-
-
-def write(path, *, mode="RGB", size=(16, 16), value=None, **options):
-    """An image of one colour, or of noise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    height, width = size
-    if value is None:
-        pixels = np.random.default_rng(0).integers(256, size=(height, width, 3), dtype=np.uint8)
-        image = Image.fromarray(pixels).convert(mode)
-    else:
-        image = Image.new(mode, (width, height), value)
-    image.save(path, **options)
-
-
-def fill(folder, count=5, ending="png", **options):
-    for index in range(count):
-        write(folder / f"{index}.{ending}", **options)
-
-
-def flowers(root, classes=("rose", "tulip"), **options):
-    for name in classes:
-        fill(root / name, **options)
-    return root
 
 
 def test_links_that_lead_back_lead_nowhere(tmp_path):
@@ -70,3 +47,19 @@ def test_linked_class_folders_are_followed(tmp_path):
     for name in ("rose", "tulip"):
         (tmp_path / "here" / name).symlink_to(tmp_path / "elsewhere" / name)
     assert load_data(tmp_path / "here").classes == ("rose", "tulip")
+
+
+def test_images_are_told_from_other_files_by_ending_and_kind(tmp_path):
+    flowers(tmp_path)
+    (tmp_path / "rose" / "notes.txt").write_text("soon", encoding="utf8")
+    (tmp_path / "rose" / "folder.png").mkdir()
+    (tmp_path / "rose" / ".hidden.png").write_bytes(b"")
+    images, others = images_in(tmp_path / "rose")
+    assert [path.name for path in images] == [f"{number}.png" for number in range(5)]
+    assert [path.name for path in others] == ["folder.png", "notes.txt"]
+
+
+def test_folders_are_listed_by_name_without_hidden_ones(tmp_path):
+    flowers(tmp_path, classes=("tulip", "rose", ".git", "__MACOSX"))
+    (tmp_path / "notes.txt").write_text("soon", encoding="utf8")
+    assert [path.name for path in visible_folders(tmp_path)] == ["rose", "tulip"]

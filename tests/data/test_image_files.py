@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from PIL import Image
+from streamed_files import COUNT, MEAN, SIZE, STD, with_bad, write_images
 
 from xnas.data import (
     Chain,
@@ -22,37 +22,10 @@ from xnas.data import (
 )
 from xnas.errors import ConfigError, DatasetError
 
-COUNT, SIZE = 50, (12, 10)
-
-MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
-
-
-def write_images(folder, count=COUNT, size=SIZE):
-    """PNG files, in two class folders, and their pixels."""
-    pixels = torch.randint(
-        256, (count, 3, *size), dtype=torch.uint8, generator=torch.Generator().manual_seed(7)
-    )
-    files = []
-    for index, image in enumerate(pixels):
-        path = folder / ("a" if index < count // 2 else "ü b") / f"{index}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.fromarray(image.movedim(0, -1).numpy()).save(path)
-        files.append(path)
-    return files, pixels
-
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     return write_images(tmp_path_factory.mktemp("images"))
-
-
-def with_bad(written, folder, *places):
-    """The files, some of them replaced by ones that are no images."""
-    files = list(written[0])
-    for place in places:
-        files[place] = folder / f"bad {place}.png"
-        files[place].write_bytes(b"" if place % 2 else b"\x89PNG\r\n\x1a\nno")
-    return files
 
 
 def test_paths_of_a_million_files_would_take_their_bytes_and_eight_more():
