@@ -79,9 +79,7 @@ class Forecaster(nn.Module):
                 f"got {tuple(u.shape)} for a batch of {len(x)}"
             )
         prediction: Tensor | None = None
-        for index, name in enumerate(self.names):
-            if name not in self.experts:
-                continue
+        for index, name in self._counted(u):
             advice = self.experts[name](x)
             weighted = _column(u, index, advice) * advice
             if prediction is None:
@@ -119,6 +117,14 @@ class Forecaster(nn.Module):
         """Name the experts that are gone."""
         gone = [name for name in self.names if name not in self.experts]
         return f"wiped: {', '.join(gone)}" if gone else ""
+
+    def _counted(self, mixture: Tensor) -> list[tuple[int, str]]:
+        """Living experts, by column and name; evaluation on a CPU leaves out those without a weight."""
+        living = [(i, name) for i, name in enumerate(self.names) if name in self.experts]
+        if torch.is_grad_enabled() or mixture.device.type != "cpu":
+            return living
+        weighted = mixture.reshape(-1, len(self.names)).any(0).tolist()
+        return [(i, name) for i, name in living if weighted[i]] or living[:1]
 
     def _own_mixture(self) -> Tensor:
         if self.mixture is None:
