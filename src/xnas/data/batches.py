@@ -159,23 +159,25 @@ class BatchSource:
         self.position.add_(1)
         self._asked += 1
 
-    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+    def whole(self, limit: int | None = None, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
         """Every image once, standardised but not augmented, for evaluation; at most `limit` batches.
 
         The order is shuffled, always alike, so that batch statistics see all classes; batches differ by
-        at most one image and none is larger than `batch_size`.
+        at most one image and none is larger than `batch_size`. It is a ring, which begins `skip` batches
+        later if that is given.
         """
-        for batch in self.whole_order(limit):
+        for batch in self.whole_order(limit, skip):
             images = centre_crop(self.images[batch], self.size)
             yield standardize(images, self.mean, self.std), self.labels[batch]
 
-    def whole_order(self, limit: int | None = None) -> tuple[Tensor, ...]:
+    def whole_order(self, limit: int | None = None, skip: int = 0) -> tuple[Tensor, ...]:
         """Indices of the images in each batch of `whole`, int64 (batch,)."""
         if limit is not None and limit < 1:
             raise ConfigError(f"limit must be at least 1 batch, got {limit}; None takes all")
         most = self.examples if limit is None else limit * self.batch_size
         shuffled = torch.randperm(self.examples, generator=stream(self.seed, f"{self.name}/whole"))
-        chosen = self.indices[shuffled[:most].to(self.indices.device)]
+        turned = shuffled.roll(-skip * self.batch_size)
+        chosen = self.indices[turned[:most].to(self.indices.device)]
         return chosen.tensor_split(-(-len(chosen) // self.batch_size))
 
     def state_dict(self) -> dict[str, Any]:

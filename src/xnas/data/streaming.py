@@ -138,13 +138,13 @@ class StreamSource:
             self._bad.update(batch.bad)
         self._reader.position += 1
 
-    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+    def whole(self, limit: int | None = None, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
         """Every image once, standardised but not augmented, for evaluation; at most `limit` batches.
 
         Batches are those of `BatchSource.whole`. Bad images that are to be skipped are left out, as
         another in their place would count twice. Workers of its own, for as long as it lasts.
         """
-        rows = [row.cpu() for row in self._plan.whole_order(limit)]
+        rows = [row.cpu() for row in self._plan.whole_order(limit, skip)]
         reader = self._reader.like(workers=min(self._reader.workers, len(rows)))
         reader.begin([Request(row.numpy(), None) for row in rows], position=0)
         device = self._plan.images.device
