@@ -2,7 +2,7 @@
 
     python experiments/edge_rules.py records.tar.gz [MORE.tar.gz ...] --truth CELLS.csv
 
-Reads what `darts_space_records.py` collected. Operations are always chosen by their sums of rewards;
+Reads what `recorded_searches.py` collected. Operations are always chosen by their sums of rewards;
 each rule decides which two edges a node keeps. The first table has judged accuracies by epoch, next to
 the mean of draws of edges with the same operations on every edge. The second has what each rule gains
 on those draws. The third takes the last cells apart. `--window N` counts rewards of the last N epochs

@@ -1,4 +1,4 @@
-"""One search of the DARTS space with experimental guards, and all that rules for its cell may need.
+"""One search with experimental guards, and all that rules for its cell may need.
 
 Each epoch appends a line to `records.jsonl`: rewards paid to every cell, edge and operation (sums over
 the epoch's rounds, float64, before clipping), the sums and the mixture that they led to, losses on both
@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
 
 from jobs import Record
 from watch import ran_on
@@ -37,17 +38,13 @@ from xnas.engine import (
     restore_search,
     search_state,
 )
-from xnas.engine.absence import absence_costs
 from xnas.engine.balance import Balance
 from xnas.process.devices import repeatable, synchronize
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
-from xnas.space import SPACES, discretize
+from xnas.space import SPACES, SearchSpace
 
-SPACE = "darts"
 DIGITS = 9  # that recorded numbers keep
-ABSENCE_EVERY = 5  # epochs between two measurements of what edges are worth
-ABSENCE_BATCHES = 5
 RECORDS = "records.jsonl"
 PACKED = torch.bfloat16
 """Of weights and momenta in checkpoints that travel: half their size."""
@@ -63,6 +60,8 @@ class Variant:
     expert_dropout: float = 0.0
     best_temperature: bool = False
     skip_dropout: str = "0.5"
+    warmup: float = 0.0
+    """Share of the epochs in which mixtures rest."""
 
 
 VARIANTS = {
@@ -71,7 +70,21 @@ VARIANTS = {
     "rules": Variant(best_temperature=True, balance=True),
     "absent-rules": Variant(expert_dropout=0.5, best_temperature=True, balance=True),
     "absent-temperature": Variant(expert_dropout=0.5, auto_augment=True, best_temperature=True),
-    "absent-0.3": Variant(expert_dropout=0.3, skip_dropout="0.3", auto_augment=True),
+    "absent-balance": Variant(expert_dropout=0.5, balance=True),
+    "absent-plain": Variant(expert_dropout=0.5),
+    "quarter": Variant(expert_dropout=0.25, auto_augment=True),
+    "quarter-balance": Variant(expert_dropout=0.25, balance=True),
+    "quarter-rules": Variant(expert_dropout=0.25, best_temperature=True, balance=True),
+    "eighth": Variant(expert_dropout=0.125, auto_augment=True),
+    "eighth-rules": Variant(expert_dropout=0.125, best_temperature=True, balance=True),
+    "augmented": Variant(auto_augment=True),
+    "absent-warm": Variant(expert_dropout=0.5, auto_augment=True, warmup=0.2),
+    "plain-warm": Variant(expert_dropout=0.5, warmup=0.2),
+    "temperature-warm": Variant(expert_dropout=0.5, best_temperature=True, warmup=0.2),
+    "eighth-warm": Variant(expert_dropout=0.125, warmup=0.2),
+    "eighth-augmented-warm": Variant(expert_dropout=0.125, auto_augment=True, warmup=0.2),
+    "eighth-temperature-warm": Variant(expert_dropout=0.125, best_temperature=True, warmup=0.2),
+    "eighth-rules-warm": Variant(expert_dropout=0.125, best_temperature=True, balance=True, warmup=0.2),
 }
 
 
@@ -80,12 +93,26 @@ class Size:
     """How large a search is, and on what."""
 
     settings: dict[str, Any]
+    space: str = "darts"
     generated: tuple[int, int] | None = None
     """Number and side of images that are drawn at random, instead of CIFAR-10."""
+    few: tuple[int, int] | None = None
+    """So many images of CIFAR-10, averaged to so many pixels."""
+    precision: Literal["fp32", "bf16"] | None = None
 
 
 SIZES = {
     "full": Size(settings={"epochs": 25, "batch_size": 96, "cells": 8, "channels": 16}),
+    "short": Size(settings={"epochs": 20, "batch_size": 96, "cells": 8, "channels": 16}),
+    "benchmark": Size(
+        settings={"epochs": 20, "batch_size": 96, "cells": 5, "channels": 16}, space="nasbench201"
+    ),
+    "few": Size(
+        settings={"epochs": 100, "batch_size": 96, "cells": 1, "channels": 12},
+        space="nasbench201",
+        few=(2400, 16),
+        precision="fp32",
+    ),
     "smoke": Size(
         settings={"epochs": 3, "batch_size": 96, "cells": 8, "channels": 16}, generated=(3840, 32)
     ),
@@ -113,16 +140,25 @@ class RecordedSearch:
         """Epochs to play."""
         return int(SIZES[self.size].settings["epochs"])
 
+    @property
+    def space(self) -> SearchSpace:
+        """Where it searches."""
+        return SPACES[SIZES[self.size].space]
+
     def config(self, device: str, data_dir: Path | None) -> SearchConfig:
         """Settings that a command could give: no wipeout, so that every sum is whole."""
         guards = VARIANTS[self.variant]
         return SearchConfig(
-            space=SPACE,
+            space=self.space.name,
+            precision=SIZES[self.size].precision,
             seed=self.seed,
             device=device,
             data_dir=data_dir,
             wipeout=False,
             skip_dropout=guards.skip_dropout,
+            expert_dropout=guards.expert_dropout,
+            warmup=guards.warmup,
+            edges="absence",
             auto_augment=guards.auto_augment,
             **SIZES[self.size].settings,
         )
@@ -170,7 +206,7 @@ def play(
         say(f"{job.name}: from epoch {search.epoch + 1} on {search.device}")
         last = min(job.epochs, stop_after or job.epochs)
         with repeatable(search.device):
-            for line in _epochs(search, last, say):
+            for line in _epochs(search, last, job.space, say):
                 with (folder / RECORDS).open("a", encoding="utf8") as file:
                     file.write(json.dumps(line) + "\n")
                 checkpoints.save(search_state(search))
@@ -190,11 +226,7 @@ def guarded(plain: Search, guards: Variant) -> Search:
         plain.method,
         train=plain.train,
         valid=plain.valid,
-        settings=replace(
-            plain.settings,
-            expert_dropout=guards.expert_dropout,
-            best_temperature=guards.best_temperature,
-        ),
+        settings=replace(plain.settings, best_temperature=guards.best_temperature),
         balance=balance,
     )
 
@@ -226,9 +258,10 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _images(job: RecordedSearch, data_dir: Path | None) -> Images:
-    generated = SIZES[job.size].generated
+    generated, few = SIZES[job.size].generated, SIZES[job.size].few
     if generated is None:
-        return load_data("cifar10", data_dir=data_dir)
+        whole = load_data("cifar10", data_dir=data_dir)
+        return whole if few is None else _some(whole, *few)
     count, side = generated
     draw = torch.Generator().manual_seed(0)
     labels = torch.arange(count) % 10
@@ -243,6 +276,21 @@ def _images(job: RecordedSearch, data_dir: Path | None) -> Images:
     )
 
 
+def _some(images: Images, count: int, side: int) -> ImageData:
+    """The first images, so many of each class, averaged to fewer pixels."""
+    assert isinstance(images, ImageData)  # noqa: S101 - CIFAR-10 is in memory
+    each = count // len(images.classes)
+    rows = torch.cat([(images.labels == c).nonzero()[:each, 0] for c in range(len(images.classes))])
+    smaller = adaptive_avg_pool2d(images.images[rows].float(), side).round().to(torch.uint8)
+    return ImageData(
+        name=f"{count} images of CIFAR-10",
+        images=smaller,
+        labels=images.labels[rows],
+        classes=images.classes,
+        flip=images.flip,
+    )
+
+
 def _begin_records(path: Path, search: Search, job: RecordedSearch) -> None:
     """A header, and no lines of epochs that will be played again."""
     header = {
@@ -251,8 +299,8 @@ def _begin_records(path: Path, search: Search, job: RecordedSearch) -> None:
         "seed": job.seed,
         "guards": asdict(VARIANTS[job.variant]),
         "settings": asdict(search.settings),
-        "operations": SPACES[SPACE].operations,
-        "edges": SPACES[SPACE].edges,
+        "operations": job.space.operations,
+        "edges": job.space.edges,
         **ran_on(str(search.device)),
     }
     lines = [header, *(line for line in played(path.parent) if line["epoch"] <= search.epoch)]
@@ -261,13 +309,16 @@ def _begin_records(path: Path, search: Search, job: RecordedSearch) -> None:
     scratch.replace(path)
 
 
-def _epochs(search: Search, last: int, say: Callable[[str], None]) -> Iterator[Record]:
+def _epochs(
+    search: Search, last: int, space: SearchSpace, say: Callable[[str], None]
+) -> Iterator[Record]:
     """Play epochs up to `last`; gives the record of each."""
     play_one: Callable[[], None] | None = None
     while search.epoch < last:
         began = time.perf_counter()
         search.begin_epoch()
-        if play_one is None:
+        if play_one is None or search.epoch == search.settings.warmup_epochs:
+            play_one = None  # lets go of the captured round before another is captured
             play_one = _round(search)
             say(f"ready after {time.perf_counter() - began:.1f} s")
         chance = None if search.balance is None else float(search.balance.chance)
@@ -275,7 +326,7 @@ def _epochs(search: Search, last: int, say: Callable[[str], None]) -> Iterator[R
             play_one()
         synchronize(search.device)
         seconds = time.perf_counter() - began
-        yield _record(search, chance, seconds)
+        yield _record(search, space, chance, seconds)
 
 
 def _round(search: Search) -> Callable[[], None]:
@@ -284,15 +335,12 @@ def _round(search: Search) -> Callable[[], None]:
     return partial(play_round, search)
 
 
-def _record(search: Search, chance: float | None, seconds: float) -> Record:
-    told = asdict(end_epoch(search, seconds=seconds, memory_bytes=0, gap=None))
-    strengths, alive, sums = search.standing()
-    absence = {}
-    if told["epoch"] % ABSENCE_EVERY == 0 or told["epoch"] == search.settings.epochs:
-        absence = {
-            name: absence_costs(search, batches=ABSENCE_BATCHES, alone=alone)
-            for name, alone in (("mixture", False), ("alone", True))
-        }
+def _record(search: Search, space: SearchSpace, chance: float | None, seconds: float) -> Record:
+    began = time.perf_counter()
+    epoch = asdict(end_epoch(search, seconds=seconds, memory_bytes=0, gap=None))
+    standing = search.standing()
+    costs = {kind: values.tolist() for kind, values in (standing.edge_costs or {}).items()}
+    ending = time.perf_counter() - began
     names = (
         "epoch",
         "rounds",
@@ -304,18 +352,18 @@ def _record(search: Search, chance: float | None, seconds: float) -> Record:
     )
     losses = ("train_loss", "train_accuracy", "valid_loss", "valid_accuracy")
     record: Record = _short(
-        {name: told[name] for name in (*names, *losses)}
+        {name: epoch[name] for name in (*names, *losses)}
         | {
             "auto_augment_chance": chance,
             "paid": {kind: paid.tolist() for kind, paid in search.tally.rewards.items()},
-            "sums": {kind: total.tolist() for kind, total in sums.items()},
+            "sums": {kind: total.tolist() for kind, total in standing.sums.items()},
             "mixture": {kind: u.tolist() for kind, u in search.mixtures.items()},
-            "absence": absence,
+            "edge_costs": costs,
             "seconds": seconds,
+            "seconds_at_end": ending,
         }
     )
-    cell = discretize(strengths, alive, SPACES[SPACE], sums)
-    return record | {"cell": json.loads(cell.to_json())}
+    return record | {"cell": json.loads(standing.cell(space).to_json())}
 
 
 def _short(value: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-import darts_space_records as records
 import recorded_search
+import recorded_searches as records
 from recorded_search import RecordedSearch, is_running, packed, play, played, unpacked
 
 JOB = RecordedSearch(variant="absent-rules", seed=3, size="tiny")
@@ -20,10 +20,9 @@ def silent(line):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Two epochs, with what absence costs after the second."""
+    """Two epochs."""
     size = recorded_search.SIZES["tiny"]
     monkeypatch.setitem(size.settings, "epochs", 2)
-    monkeypatch.setattr(recorded_search, "ABSENCE_BATCHES", 1)
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +30,15 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(recorded_search.SIZES["tiny"].settings, "epochs", 2)
-        patch.setattr(recorded_search, "ABSENCE_BATCHES", 1)
         play(JOB, folder, device="cpu", say=silent)
     return folder
 
 
 def lasting(folder):
-    return [{k: v for k, v in line.items() if k != "seconds"} for line in played(folder)]
+    return [
+        {k: v for k, v in line.items() if k not in {"seconds", "seconds_at_end"}}
+        for line in played(folder)
+    ]
 
 
 @pytest.mark.slow
@@ -50,8 +51,8 @@ def test_records_add_up(whole):
         alike = np.isclose(paid.sum(0), last["sums"][kind], rtol=1e-6, atol=1e-7)
         assert alike.mean() > 0.9
         assert np.array(last["mixture"][kind]).sum(-1) == pytest.approx(np.ones(14))
-        assert {len(last["absence"][name][kind]) for name in ("mixture", "alone")} == {14}
-    assert first["absence"] == {}
+        assert len(first["edge_costs"][kind]) == len(last["edge_costs"][kind]) == 14
+        assert first["edge_costs"][kind] != last["edge_costs"][kind]
     assert first["auto_augment_chance"] == 0
     assert last["cell"]["format"] == "xnas-genotype"
     header = json.loads((whole / "records.jsonl").read_text().splitlines()[0])
@@ -71,8 +72,7 @@ def test_a_search_that_was_stopped_gives_the_same_records(whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_collected_is_taken_up_elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setattr(recorded_search, "absence_costs", lambda *_, **__: {})
+def test_what_was_collected_is_taken_up_elsewhere(tmp_path):
     arguments = Namespace(runs=tmp_path / "runs", out=tmp_path / "out", checkpoints=True)
     play(JOB, arguments.runs / JOB.name, device="cpu", stop_after=1, say=silent)
     records.collect([JOB], arguments)

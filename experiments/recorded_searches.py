@@ -1,18 +1,20 @@
-"""Recorded searches of the DARTS space, several at once on one GPU, in processes that outlive the call.
+"""Recorded searches, several at once on one GPU, in processes that outlive the call.
 
-    python experiments/darts_space_records.py --runs DIR --data-dir DIR --seconds 560 --out DIR
+    python experiments/recorded_searches.py full:absent:0-3 few:rules:1-3 --runs DIR --out DIR
 
-Starts every search that is neither finished nor running, waits, collects what there is into
-`records.tar.gz` in the folder `--out`, and prints a table. Called again it waits for the same processes,
-and restarts those that have died, from their last checkpoints. `--size smoke` plays a few rounds of
-full-sized networks on drawn images, to see that a machine can do it; `--size tiny` rehearses on a CPU.
-`--checkpoints` also packs those of unfinished searches, and `--resume-from` takes such a folder up on
-another machine.
+A word is SIZE:VARIANT:SEEDS; sizes and variants are those of `recorded_search.py`. Starts searches that
+are neither finished nor running, in the order of the words and at most `--at-once` of them, waits,
+collects what there is into `records.tar.gz` in the folder `--out`, and prints a table. Called again it
+waits for the same processes, starts those that are left, and restarts those that have died, from their
+last checkpoints. The size `smoke` plays a few rounds of full-sized networks on drawn images, to see that
+a machine can do it; `tiny` rehearses on a CPU. `--checkpoints` also packs those of unfinished searches,
+and `--resume-from` takes such a folder up on another machine.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import subprocess
 import sys
@@ -26,7 +28,7 @@ from pathlib import Path
 
 import torch
 
-from jobs import script
+from jobs import Record, script
 from recorded_search import (
     RECORDS,
     SIZES,
@@ -39,6 +41,8 @@ from recorded_search import (
     unpacked,
 )
 from xnas.engine import Checkpoints, load_checkpoint
+from xnas.errors import ConfigError
+from xnas.space import Genotype
 
 FIRST_ALONE = 150.0  # seconds at most that the first search has for itself, to compile kernels for all
 POLL = 1.0
@@ -50,8 +54,8 @@ LOG, ARCHIVE, PACK = "log.txt", "records.tar.gz", "resume"
 Process = subprocess.Popen[bytes]
 
 
-def start(jobs: Sequence[RecordedSearch], arguments: Namespace) -> list[Process]:
-    """Start searches that are neither finished nor running, the first of them alone for a while."""
+def play_all(jobs: Sequence[RecordedSearch], arguments: Namespace, until: float) -> None:
+    """Start searches and wait, until all have ended or the time is over; none is started twice."""
     waiting = [
         job for job in jobs if not _ended(job, arguments) and not is_running(_folder(job, arguments))
     ]
@@ -59,23 +63,25 @@ def start(jobs: Sequence[RecordedSearch], arguments: Namespace) -> list[Process]
         _start_sharing()
     alone = _on_gpu(arguments) and len(waiting) == len(jobs)
     started: list[Process] = []
-    for number, job in enumerate(waiting):
-        process = _start(job, arguments)
-        started.append(process)
-        until = time.perf_counter() + (FIRST_ALONE if alone and number == 0 else 0)
-        while time.perf_counter() < until and process.poll() is None and not _ready(job, arguments):
-            time.sleep(POLL)
-    return started
-
-
-def wait(
-    jobs: Sequence[RecordedSearch], arguments: Namespace, started: Sequence[Process], until: float
-) -> None:
-    """Wait for the end of all searches, of this call or of one before, or of the time."""
     while time.perf_counter() < until:
-        alive = any(process.poll() is None for process in started)
-        if not alive and not any(is_running(_folder(job, arguments)) for job in jobs):
+        running = sum(is_running(_folder(job, arguments)) for job in jobs)
+        running = max(running, sum(process.poll() is None for process in started))
+        if waiting and running < arguments.at_once:
+            job = waiting.pop(0)
+            started.append(_start(job, arguments))
+            if alone:
+                _wait_until_ready(job, arguments, started[-1], until)
+                alone = False
+        elif waiting or running:
+            time.sleep(POLL)
+        else:
             return
+
+
+def _wait_until_ready(job: RecordedSearch, arguments: Namespace, process: Process, until: float) -> None:
+    """Let the first search of a new machine compile kernels for all."""
+    until = min(until, time.perf_counter() + FIRST_ALONE)
+    while time.perf_counter() < until and process.poll() is None and not _ready(job, arguments):
         time.sleep(POLL)
 
 
@@ -124,8 +130,8 @@ def take_up(jobs: Sequence[RecordedSearch], arguments: Namespace) -> None:
 
 def table(jobs: Sequence[RecordedSearch], arguments: Namespace) -> str:
     """One line per search: how far it is, its losses and the operations of its normal cell."""
-    lines = ["| search | state | epoch | train loss | valid loss | chance | s/epoch | normal cell |"]
-    lines.append("| --- " * 8 + "|")
+    columns = ("search", "state", "epoch", "train loss", "valid loss", "chance", "s/epoch", "at its end")
+    lines = [f"| {' | '.join((*columns, 'normal cell'))} |", "| --- " * 9 + "|"]
     for job in jobs:
         folder = _folder(job, arguments)
         state = "running" if is_running(folder) else "stopped"
@@ -133,15 +139,33 @@ def table(jobs: Sequence[RecordedSearch], arguments: Namespace) -> str:
         words = [job.name, state, "0"]
         if records := played(folder):
             last = records[-1]
-            nodes = last["cell"]["normal"]["nodes"]
-            counts = Counter(operation for node in nodes for operation, _ in node)
+            counts = Counter(e.operation for node in cell_of(last).normal.nodes for e in node)
             cell = ", ".join(f"{n} {name}" for name, n in counts.most_common())
             chance = last["auto_augment_chance"]
             losses = [f"{last['train_loss']:.3f}", f"{last['valid_loss']:.3f}"]
-            told = "" if chance is None else f"{chance:.2f}"
-            words = [job.name, state, str(last["epoch"]), *losses, told, f"{last['seconds']:.1f}", cell]
+            shown = "" if chance is None else f"{chance:.2f}"
+            times = [f"{last['seconds']:.1f}", f"{last['seconds_at_end']:.1f}"]
+            words = [job.name, state, str(last["epoch"]), *losses, shown, *times, cell]
         lines.append(f"| {' | '.join(words)} |")
     return "\n".join(lines)
+
+
+def jobs_of(word: str) -> list[RecordedSearch]:
+    """The searches of `size:variant:seeds`, where seeds are `2`, or `0-3`."""
+    size, variant, seeds = [*word.split(":"), "", ""][:3]
+    first, _, last = seeds.partition("-")
+    if size not in SIZES or variant not in VARIANTS or not (first + (last or first)).isdigit():
+        raise ConfigError(
+            f"{word!r} is no search; give SIZE:VARIANT:SEEDS such as full:absent:0-3, with a size of "
+            f"{', '.join(SIZES)} and a variant of {', '.join(VARIANTS)}"
+        )
+    numbers = range(int(first), int(last or first) + 1)
+    return [RecordedSearch(variant=variant, seed=seed, size=size) for seed in numbers]
+
+
+def cell_of(record: Record) -> Genotype:
+    """The cell of a recorded epoch."""
+    return Genotype.from_json(json.dumps(record["cell"]))
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -149,11 +173,7 @@ def main(given: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     words = list(sys.argv[1:] if given is None else given)
     arguments = _arguments(words)
-    jobs = [
-        RecordedSearch(variant=variant, seed=seed, size=arguments.size)
-        for seed in arguments.seeds
-        for variant in arguments.variants
-    ]
+    jobs = [job for word in arguments.jobs for job in jobs_of(word)]
     if arguments.play is not None:
         job = next(job for job in jobs if job.name == arguments.play)
         settings = {"device": arguments.device, "data_dir": arguments.data_dir}
@@ -162,8 +182,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if arguments.resume_from is not None:
         take_up(jobs, arguments)
     arguments.words = words
-    started = start(jobs, arguments)
-    wait(jobs, arguments, started, began + arguments.seconds)
+    play_all(jobs, arguments, began + arguments.seconds)
     collect(jobs, arguments)
     print(table(jobs, arguments), flush=True)
     for job in jobs:
@@ -219,9 +238,8 @@ def _say(line: str) -> None:
 
 def _arguments(words: Sequence[str]) -> Namespace:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["absent", "rules"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3])
-    parser.add_argument("--size", choices=SIZES, default="full")
+    parser.add_argument("jobs", nargs="+", help="searches, as SIZE:VARIANT:SEEDS")
+    parser.add_argument("--at-once", type=int, default=8, help="searches that run in parallel")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the searches' folders")
     parser.add_argument("--out", type=Path, required=True, help="folder for what is collected")
     parser.add_argument("--data-dir", type=Path, help="where CIFAR-10 is")
