@@ -15,7 +15,6 @@ from xnas.engine import (
     play_round,
 )
 from xnas.records import EpochCost, SearchEpoch
-from xnas.space import explain
 
 
 def test_deletion_takes_modules_weights_and_momenta_from_every_cell():
@@ -147,6 +146,5 @@ def test_edges_whose_rivals_were_wiped_at_one_gap_lead_by_it_wherever_they_went_
     account["gap_when_wiped"][:, 1:] = 20
     account["cumulative_rewards"][:] = -10
     account["cumulative_rewards"][:, 0] = torch.tensor([-20, 40, -20, 40, -20, 40])
-    strengths, alive, sums = search.standing()
-    choices = explain(strengths, alive, search.supernet.space, sums)
+    choices = search.standing().choices(search.supernet.space)
     assert [choice.lead for choice in choices] == [20.0] * 6

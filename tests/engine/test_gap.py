@@ -7,7 +7,6 @@ from searching import engine, settle
 
 from xnas.engine import delete_wiped, discretization_gap, play_round
 from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
-from xnas.space import discretize
 
 
 def test_the_gap_measures_mixture_experts_and_cell_and_touches_nothing():
@@ -56,7 +55,7 @@ def test_the_gap_is_that_of_the_cell_that_is_written_where_only_none_lives():
     none, best = only_none(search, edge := 2)
     assert search.method.alive(mixture)[edge].nonzero().tolist() == [[none]]
     experts, cell = chosen_mixtures(search, space)
-    written = discretize(*search.standing()[:2], space, search.standing()[2])
+    written = search.standing().cell(space)
     source, node = space.edges[edge]
     operation = next(e.operation for e in written.normal.nodes[node - 1] if e.source == source)
     assert operation == space.operations[best]

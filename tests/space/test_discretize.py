@@ -307,6 +307,7 @@ def test_choices_are_frozen_and_become_json():
         "lead": 0.0,
         "runner_up": "avg_pool_3x3",
         "runner_up_strength": 1 / 7,
+        "absence_cost": None,
         "kept": True,
         "decided_by": "no rival",
     }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from xnas.engine.absence import charge_absences
 from xnas.engine.search import Search
 from xnas.errors import RoundError
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
@@ -33,6 +34,8 @@ def end_epoch(
         search.balance.follow(train_loss=train[0] / train[2], valid_loss=valid[0] / valid[2])
     learning_rate, skip_dropout = search.learning_rate(), search.skip_dropout()
     rewards, by_stage = _rewards(search)
+    if search.settings.absence_batches and search.epoch >= search.settings.warmup_epochs:
+        charge_absences(search)
     deleted = delete_wiped(search)
     search.epoch, search.round_in_epoch = search.epoch + 1, 0
     _settle(search)
@@ -105,7 +108,7 @@ def operation_names(search: Search) -> dict[str, Sequence[str]]:
 
 def _settle(search: Search) -> None:
     """Stop learning the architecture when every forecaster has one expert left."""
-    if search.learning and all(
+    if search.settled_at == 0 and all(
         bool((search.method.alive(m).sum(-1) == 1).all()) for m in search.mixtures.values()
     ):
         search.settled_at = search.rounds

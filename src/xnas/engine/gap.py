@@ -17,7 +17,7 @@ from torch.nn.functional import one_hot
 
 from xnas.engine.search import Search
 from xnas.records import Gap
-from xnas.space import SearchSpace, explain
+from xnas.space import SearchSpace
 
 EVALUATION_BATCHES = 20
 """At most so many batches: enough to see a gap, few enough to be measured often."""
@@ -49,9 +49,9 @@ def chosen_mixtures(
 
     The second is None if an operation of the cell was deleted.
     """
-    strengths, alive, sums = search.standing()
+    standing = search.standing()
     deleted = set(search.deleted)
-    choices = explain(strengths, alive, space, sums)
+    choices, alive = standing.choices(space), standing.alive
     experts: dict[str, Tensor] = {}
     cell: dict[str, Tensor] = {}
     lost = False

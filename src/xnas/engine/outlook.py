@@ -25,6 +25,8 @@ class Outlook:
     median: float
     epochs: int
     relaxation: float
+    warmup: int = 0
+    """Epochs at the start in which no rewards are paid."""
 
     def line(self) -> str:
         """The forecast, and the setting to change."""
@@ -32,7 +34,7 @@ class Outlook:
             f"wipeouts: first expected in epoch {math.ceil(self.first)} of {self.epochs}, half of the "
             f"experts that lose by epoch {math.ceil(self.median)}"
         )
-        share = self.median / self.epochs
+        share = (self.median - self.warmup) / (self.epochs - self.warmup)
         if share > 0.6:
             # 2ζ / (2ζ + g) = s has g/2 = ζ (1 - s) / s; the ζ' that gives one half is g/2 itself.
             wanted = self.relaxation * (1 - share) / share
@@ -72,7 +74,7 @@ def outlook(search: Search, game: Game) -> Outlook | None:
         if mixture.shape[1] < 2:
             continue
         sums = search.method.comparable_sums(mixture)
-        rounds = max(1, search.rounds) * (game.rounds(kind) / game.updates)
+        rounds = max(1, search.learning_rounds) * (game.rounds(kind) / game.updates)
         gap = (sums.amax(-1, keepdim=True) - sums) / rounds
         behind = gap.sort(-1).values[:, 1:].flatten()
         shares.append(
@@ -81,9 +83,9 @@ def outlook(search: Search, game: Game) -> Outlook | None:
     if not shares:
         return None
     share = torch.cat(shares)
-    epochs = search.settings.epochs
-    first, median = epochs * share.min().item(), epochs * share.median().item()
-    return Outlook(first, median, epochs, game.relaxation)
+    first, median = game.epochs * share.min().item(), game.epochs * share.median().item()
+    warmup = search.settings.warmup_epochs
+    return Outlook(warmup + first, warmup + median, search.settings.epochs, game.relaxation, warmup)
 
 
 def worries(record: SearchEpoch, *, epochs: int, seen: set[str]) -> list[str]:

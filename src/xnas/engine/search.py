@@ -24,6 +24,9 @@ from xnas.engine.temperature import best_inverse_temperature
 from xnas.errors import ConfigError
 from xnas.methods import Method
 from xnas.nn import split_parameters
+from xnas.records import EdgeChoice
+from xnas.space import Genotype, SearchSpace, explain
+from xnas.space.discretize import chosen_cells
 
 
 class Batches(Protocol):
@@ -46,8 +49,8 @@ class Batches(Protocol):
     def fill(self, images: Tensor, labels: Tensor) -> None:
         """Put the next batch there."""
 
-    def whole(self, limit: int | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-        """Plain batches without augmentation, for evaluation."""
+    def whole(self, limit: int | None = None, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
+        """Plain batches without augmentation, for evaluation: `limit` of them after the first `skip`."""
 
     def state_dict(self) -> dict[str, Any]:
         """The position in the data."""
@@ -94,6 +97,11 @@ class SearchSettings:
     """Probability of dropping any expert in the weight step. Departure: experimental."""
     best_temperature: bool = False
     """Pay rewards for the validation loss at its best temperature. Departure: experimental."""
+    warmup_epochs: int = 0
+    """Epochs at the start in which the weights learn alone and mixtures stay uniform. Departure: the
+    paper has none. Before the weights are any good, rewards go to the operations that learn fastest."""
+    absence_batches: int = 0
+    """Validation batches per epoch on which the absence of edges is measured; 0 for none."""
     learning_rate: float = 0.025
     """Of the weights, at the start; DARTS's recipe, as the paper states none."""
     final_learning_rate: float = 0.001
@@ -104,6 +112,26 @@ class SearchSettings:
     autocast: bool = False
     """Compute in bfloat16 where that is safe."""
     seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """What a cell is chosen by, for each kind of cell; shapes are those of `space.discretize`."""
+
+    strengths: dict[str, Tensor]
+    alive: dict[str, Tensor]
+    sums: dict[str, Tensor]
+    """Comparable sums of rewards."""
+    edge_costs: dict[str, Tensor] | None
+    """What the absence of each edge costs; None if edges are ranked by strengths."""
+
+    def choices(self, space: SearchSpace) -> tuple[EdgeChoice, ...]:
+        """For every edge of a cell of `space`, whether it is kept and what decided it."""
+        return explain(self.strengths, self.alive, space, self.sums, self.edge_costs)
+
+    def cell(self, space: SearchSpace) -> Genotype:
+        """The cell that the search would give now."""
+        return chosen_cells(self.choices(space), space)
 
 
 class Search:
@@ -157,6 +185,11 @@ class Search:
         self.tally = Tally(self.mixtures, _replications(self), device)
         self.epoch, self.round_in_epoch = 0, 0
         self.settled_at = 0
+        self.edge_costs = {
+            kind: torch.zeros(len(m), dtype=torch.float64, device=device)
+            for kind, m in self.mixtures.items()
+        }
+        """What the absence of each edge has cost, summed over the epochs that measured it."""
         self.deleted: list[tuple[str, int, int]] = []
 
     @property
@@ -171,13 +204,18 @@ class Search:
 
     @property
     def learning(self) -> bool:
-        """Whether a forecaster still has a choice."""
-        return self.settled_at == 0
+        """Whether mixtures learn in this epoch: the weights are warm, and a forecaster has a choice."""
+        return self.settled_at == 0 and self.epoch >= self.settings.warmup_epochs
 
     @property
     def rounds(self) -> int:
         """Rounds played so far."""
         return self.epoch * self.settings.rounds_per_epoch + self.round_in_epoch
+
+    @property
+    def learning_rounds(self) -> int:
+        """Rounds played so far after the warm-up."""
+        return max(0, self.rounds - self.settings.warmup_epochs * self.settings.rounds_per_epoch)
 
     def begin_epoch(self) -> None:
         """Set the rates, lay down the order of the images, clear the tally."""
@@ -208,13 +246,14 @@ class Search:
         final = min(s.final_learning_rate, s.learning_rate)
         return PowerCosine(top=s.learning_rate, epochs=s.epochs, lowest=final).rate(self.epoch)
 
-    def standing(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
-        """Strengths, who is alive and comparable sums of every mixture: what a cell is chosen by."""
+    def standing(self) -> Standing:
+        """What a cell is chosen by, of every mixture."""
         method = self.method
-        return (
-            {kind: method.strengths(m) for kind, m in self.mixtures.items()},
-            {kind: method.alive(m) for kind, m in self.mixtures.items()},
-            {kind: method.comparable_sums(m) for kind, m in self.mixtures.items()},
+        return Standing(
+            strengths={kind: method.strengths(m) for kind, m in self.mixtures.items()},
+            alive={kind: method.alive(m) for kind, m in self.mixtures.items()},
+            sums={kind: method.comparable_sums(m) for kind, m in self.mixtures.items()},
+            edge_costs=self.edge_costs if self.settings.absence_batches else None,
         )
 
     def skip_dropout(self) -> float:
@@ -255,7 +294,8 @@ def reveal_rewards(search: Search) -> None:
     """Predict, see the loss gradient, pay the experts and let the method learn (lines 5-12).
 
     Every expert is seen whole: no dropout here. Only the mixtures are differentiated; the weights get
-    no gradient. When each forecaster has one expert left there is nothing to learn any more.
+    no gradient. While the weights warm up, and when each forecaster has one expert left, nothing is
+    learned here, and the loss is only measured.
     """
     images, labels = search.valid_batch
     per_sample = search.settings.accounting == "sample"

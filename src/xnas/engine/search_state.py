@@ -15,6 +15,7 @@ from xnas.engine.restore import (
     require_format,
     require_position,
     require_rounds,
+    take_over,
     take_over_momenta,
 )
 from xnas.engine.search import Search
@@ -44,6 +45,8 @@ def search_state(search: Search) -> dict[str, Any]:
     }
     if search.balance is not None:
         state["balance"] = search.balance.state_dict()
+    if search.settings.absence_batches:
+        state["edge_costs"] = dict(search.edge_costs)
     return state
 
 
@@ -67,6 +70,8 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
         search.tally.load_state_dict(state["tally"])
         if search.balance is not None:
             search.balance.load_state_dict(state["balance"])
+        if search.settings.absence_batches:
+            take_over(search.edge_costs, state["edge_costs"])
         search.epoch, search.round_in_epoch = state["epoch"], state["round_in_epoch"]
         search.settled_at = state["settled_at"]
         search.set_rates()

@@ -27,10 +27,14 @@ class EdgeChoice:
     runner_up: str | None
     """The strongest other expert, wiped ones included, `none` aside; None if there is no other."""
     runner_up_strength: float | None
+    absence_cost: float | None = None
+    """What the validation loss grows by when the edge is cut, added up over epochs; None if that was not
+    measured."""
     kept: bool
     decided_by: str
-    """What set it apart from the best edge left out, or from the last one kept: `strength`, `lead of the
-    sums`, `lower source index`, `living experts`, `no rival`; with a word where only `none` is alive."""
+    """What set it apart from the best edge left out, or from the last one kept: `cost of absence`,
+    `strength`, `lead of the sums`, `lower source index`, `living experts`, `no rival`; with a word where
+    only `none` is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,9 @@ from xnas.runs.search_plan import SearchPlan, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES, ParentNetwork
 
+ABSENCE_BATCHES = 4
+"""Per epoch. With batches of 96, 20 epochs see 7,680 images."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -47,10 +50,11 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
     plan = fuse_if_possible(plan, supernet, device)
     plan = replace(plan, notes=(*plan.notes, *shared_by(ranks, plan.batch_size, device)))
     rounds = rounds_per_epoch(len(valid_half), plan.batch_size)
+    epochs = plan.epochs - plan.warmup_epochs
     game = Game(
-        updates=plan.epochs * rounds,
+        updates=epochs * rounds,
         examples=len(valid_half),
-        epochs=plan.epochs,
+        epochs=epochs,
         batch_size=plan.batch_size,
         replications=supernet.replications,
         accounting=options.accounting,
@@ -60,11 +64,15 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         wipeout=options.wipeout,
         seed=stream_seed(options.seed, "method"),
     )
+    chooses_edges = SPACES[options.space].kept_edges is not None
     settings = SearchSettings(
         epochs=plan.epochs,
         rounds_per_epoch=rounds,
         accounting=options.accounting,
         skip_dropout=plan.skip_dropout_range,
+        expert_dropout=plan.expert_dropout,
+        warmup_epochs=plan.warmup_epochs,
+        absence_batches=ABSENCE_BATCHES if plan.edges == "absence" and chooses_edges else 0,
         learning_rate=options.weights_lr,
         autocast=plan.precision == "bf16",
         seed=stream_seed(options.seed, "dropout"),

@@ -41,7 +41,7 @@ from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED, given_data, require_config
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
-from xnas.space import Genotype, explain
+from xnas.space import Genotype
 from xnas.space.discretize import chosen_cells, strongest_cell
 
 OUTLOOK_ROUNDS = 20
@@ -162,7 +162,7 @@ class SearchJob:
     def report_step(self) -> None:
         """Report the round and, once, when to expect wipeouts."""
         self.display.after_round(self.search)
-        line = forecast(self.prepared) if self.search.rounds == OUTLOOK_ROUNDS else None
+        line = forecast(self.prepared) if self.search.learning_rounds == OUTLOOK_ROUNDS else None
         if line:
             self.display.say(line)
 
@@ -172,7 +172,8 @@ class SearchJob:
         if gap is None and (search.epoch + 1) % self.config.gap_every == 0:
             gap = discretization_gap(search)
         record = end_epoch(search, seconds=cost.seconds, memory_bytes=cost.memory_bytes, gap=gap)
-        if record.deleted or search.settled_at == search.rounds:
+        warm = search.epoch == search.settings.warmup_epochs
+        if record.deleted or warm or search.settled_at == search.rounds:
             self.replay = None  # the captured round is no longer the one to play; its memory is freed
         return record if self.truth is None else replace(record, truth=truth_of(search, self.truth))
 
@@ -207,13 +208,13 @@ class SearchJob:
         """Discretize, and write the genotype last: its presence says that the search is finished."""
         search, space = self.search, space_of(self.search)
         self._require_whole()
-        strengths, alive, sums = search.standing()
-        choices = explain(strengths, alive, space, sums)
+        standing = search.standing()
+        choices = standing.choices(space)
         genotype = chosen_cells(choices, space)
         why: dict[str, object] = {"format": "xnas-discretization", "version": 1}
         why["edges"] = [asdict(choice) for choice in choices]
         if genotype.one_line is not None:
-            with_none = strongest_cell(strengths, alive, space).one_line
+            with_none = strongest_cell(standing.strengths, standing.alive, space).one_line
             why |= {"arch": genotype.one_line, "arch_with_none": with_none}
         folder.write_json("discretization.json", why)
         books = ledgers(search.method, search.mixtures)
@@ -235,7 +236,8 @@ class SearchJob:
         search, game = self.search, self.prepared.game
         for kind, ledger in ledgers(search.method, search.mixtures).items():
             horizon = game.rounds(kind)
-            settled = search.settled_at * horizon // game.updates
+            warmup = search.settings.warmup_epochs * search.settings.rounds_per_epoch
+            settled = max(0, search.settled_at - warmup) * horizon // game.updates
             if ledger.rounds not in (horizon, settled):
                 raise RoundError(
                     f"{ledger.rounds} rounds were played on the {kind} mixture; its horizon is "

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from xnas.data import DataOptions
 from xnas.errors import ConfigError
 from xnas.methods import METHODS
-from xnas.options import POSITIVE, Bound, at_least, at_most, option, require_within
+from xnas.options import POSITIVE, SHARE, Bound, at_least, at_most, option, require_within
 from xnas.runs.options import ComputeOptions, RunOptions
 from xnas.space import SPACES
 
@@ -64,6 +64,14 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     skip_dropout: str | None = option(None, group="Method")
     """Probability of dropping a skip connection in the weight step: 0.5, or 0.6:0 to fade it out.
     Default: 0.5 for xnas; 0 for darts and with --faithful."""
+    expert_dropout: float | None = option(None, SHARE, group="Method")
+    """Probability of dropping each operation of an edge in the weight step, so that operations learn to
+    work alone. Default: 0."""
+    warmup: float | None = option(None, SHARE, group="Method")
+    """Share of the epochs, at the start, in which the network weights learn alone. Default: 0."""
+    edges: Literal["absence", "share"] | None = option(None, group="Method")
+    """How a node's edges are chosen: by what the validation loss loses without them (absence), or by the
+    weight of their best operation (share). Default: share."""
     include_none: bool | None = option(None, group="Method")
     """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
     --faithful."""

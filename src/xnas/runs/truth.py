@@ -9,7 +9,7 @@ from xnas.benchmarks import TabularBenchmark
 from xnas.engine import Search
 from xnas.errors import DatasetError
 from xnas.records import SearchEpoch, Truth
-from xnas.space import SearchSpace, discretize
+from xnas.space import SearchSpace
 from xnas.space.discretize import strongest_cell
 from xnas.space.spaces import NONE
 
@@ -50,9 +50,11 @@ def space_of(engine: Search) -> SearchSpace:
 def truth_of(engine: Search, benchmark: TabularBenchmark) -> Truth:
     """Look the present cell up; nothing of it goes back to the search."""
     space = space_of(engine)
-    strengths, alive, sums = engine.standing()
-    entry = benchmark[discretize(strengths, alive, space, sums)]
-    other = benchmark[strongest_cell(strengths, alive, space)] if NONE in space.operations else None
+    standing = engine.standing()
+    entry = benchmark[standing.cell(space)]
+    other = None
+    if NONE in space.operations:
+        other = benchmark[strongest_cell(standing.strengths, standing.alive, space)]
     return Truth(
         arch=entry.arch,
         test_200=entry.test_200,

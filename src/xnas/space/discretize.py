@@ -7,6 +7,9 @@ Departure: strengths are given over all experts, with wiped ones at the gap to t
 (`ExpertsOptimizer.strengths`). At the end of Algorithm 1 one expert is left on every edge, and max_i u_i
 over the living would be 1 everywhere and rank nothing. Operations are chosen among the living.
 
+Departure: given what the absence of each edge costs (`engine/absence.py`), a node keeps the two edges
+that it would miss most. Strengths compare the experts of one edge, and say little about edges.
+
 The paper does not say what becomes of ties. Here strengths are compared exactly, in float64. Between
 operations the earlier one wins; between edges the one whose operation leads by more in summed rewards
 (`ExpertsOptimizer.comparable_sums`, wiped ones at the same gap), then the one from the lower source.
@@ -29,6 +32,7 @@ ByKind = Mapping[CellKind, Tensor] | Mapping[str, Tensor]
 """For each kind of cell a tensor (edges, operations), in the order of `space.edges`."""
 
 NO_RIVAL, LIVING, STRENGTH = "no rival", "living experts", "strength"
+ABSENCE = "cost of absence"
 LEAD, SOURCE = "lead of the sums", "lower source index"
 ONLY_NONE = "only none is alive"
 
@@ -38,6 +42,7 @@ def discretize(
     alive: ByKind,
     space: SearchSpace | str,
     cumulative_rewards: ByKind | None = None,
+    edge_costs: ByKind | None = None,
 ) -> Genotype:
     """Return the cells that a search found; `explain`, with the same arguments, gives the reasons.
 
@@ -46,6 +51,8 @@ def discretize(
     `alive` is a boolean mask; only living operations are chosen. `cumulative_rewards` break ties
     between edges. They have to be comparable: those of a wiped expert froze in the round that wiped it,
     so give `ExpertsOptimizer.comparable_sums`, which puts it as far behind the leader as it was then.
+    `edge_costs`, one tensor (edges,) for each kind, rank the edges instead of their strengths: what the
+    loss grows by when an edge is cut.
     The edges of a node come in the order of their sources. `space` must be registered in `SPACES`.
 
     >>> import torch
@@ -59,7 +66,7 @@ def discretize(
     (Edge(operation='sep_conv_3x3', source=0), Edge(operation='sep_conv_3x3', source=1))
     """
     space = SPACES[space] if isinstance(space, str) else space
-    return chosen_cells(explain(strengths, alive, space, cumulative_rewards), space)
+    return chosen_cells(explain(strengths, alive, space, cumulative_rewards, edge_costs), space)
 
 
 def chosen_cells(choices: Iterable[EdgeChoice], space: SearchSpace) -> Genotype:
@@ -103,6 +110,7 @@ def explain(
     alive: ByKind,
     space: SearchSpace | str,
     cumulative_rewards: ByKind | None = None,
+    edge_costs: ByKind | None = None,
 ) -> tuple[EdgeChoice, ...]:
     """Return for every edge whether it is kept and what decided it, by kind, as in `space.edges`.
 
@@ -116,9 +124,18 @@ def explain(
         sums = None
         if cumulative_rewards is not None:
             sums = _table(cumulative_rewards, "cumulative_rewards", kind, space).tolist()
+        costs = None
+        if edge_costs is not None:
+            costs = _table(edge_costs, "edge_costs", kind, space).tolist()
         _require_living(living, kind, space)
-        rows = zip(space.edges, u.tolist(), living.tolist(), sums or [None] * len(u), strict=True)
-        edges = [_read_edge(space, *row) for row in rows]
+        nothing = [None] * len(u)
+        rows = zip(
+            space.edges, u.tolist(), living.tolist(), sums or nothing, costs or nothing, strict=True
+        )
+        edges = [
+            _read_edge(space, edge, weights, lives, sums=earned, absence_cost=cost)
+            for edge, weights, lives, earned, cost in rows
+        ]
         for node in space.node_numbers:
             incoming = [edge for edge in edges if edge.node == node]
             choices += _choose(incoming, kind, keep=space.kept_edges or len(incoming))
@@ -138,10 +155,12 @@ class _Incoming:
     lead: float | None
     runner_up: str | None
     runner_up_strength: float | None
+    absence_cost: float | None
 
-    def rank(self) -> tuple[bool, float, float, int]:
+    def rank(self) -> tuple[bool, float, float, float, int]:
         """Smaller is better."""
-        return self.hollow, -self.strength, -(self.lead or 0.0), self.source
+        cost = self.absence_cost or 0.0
+        return self.hollow, -cost, -self.strength, -(self.lead or 0.0), self.source
 
 
 def _read_edge(
@@ -149,7 +168,9 @@ def _read_edge(
     edge: tuple[int, int],
     u: Sequence[float],
     living: Sequence[bool],
+    *,
     sums: Sequence[float] | None,
+    absence_cost: float | None,
 ) -> _Incoming:
     """Find the operation of one edge, its runner-up, and what ranks the edge."""
     experts = range(len(space.operations))
@@ -174,6 +195,7 @@ def _read_edge(
         lead=lead,
         runner_up=None if second is None else space.operations[second],
         runner_up_strength=None if second is None else u[second],
+        absence_cost=absence_cost,
     )
 
 
@@ -196,6 +218,7 @@ def _choose(edges: Sequence[_Incoming], kind: CellKind, *, keep: int) -> list[Ed
                 lead=edge.lead,
                 runner_up=edge.runner_up,
                 runner_up_strength=edge.runner_up_strength,
+                absence_cost=edge.absence_cost,
                 kept=edge in kept,
                 decided_by=_reason(edge, rival),
             )
@@ -209,6 +232,8 @@ def _reason(edge: _Incoming, rival: _Incoming | None) -> str:
         reason = NO_RIVAL
     elif edge.hollow != rival.hollow:
         return ONLY_NONE if edge.hollow else LIVING
+    elif edge.absence_cost != rival.absence_cost:
+        reason = ABSENCE
     elif edge.strength != rival.strength:
         reason = STRENGTH
     elif edge.lead != rival.lead:
@@ -229,7 +254,7 @@ def _table(tables: ByKind, name: str, kind: CellKind, space: SearchSpace) -> Ten
         raise ConfigError(f"{name} lacks the {kind} cell; give a tensor for each of {kinds}")
     table = by_name[kind].detach()
     edges, experts = len(space.edges), len(space.operations)
-    if table.shape != (edges, experts):
+    if table.shape != ((edges,) if name == "edge_costs" else (edges, experts)):
         raise ConfigError(
             f"{name} of the {kind} cell has shape {tuple(table.shape)}; the space {space.name!r} has "
             f"{edges} edges and {experts} operations (with_none() adds 'none')"
