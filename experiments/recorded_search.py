@@ -62,10 +62,14 @@ class Variant:
     skip_dropout: str = "0.5"
     warmup: float = 0.0
     """Share of the epochs in which mixtures rest."""
+    wipeout: bool = False
+    """By default off, so that every sum is whole."""
 
 
 VARIANTS = {
     "default": Variant(),
+    "candidate": Variant(expert_dropout=0.5, best_temperature=True, warmup=0.18, wipeout=True),
+    "eighth-candidate": Variant(expert_dropout=0.125, best_temperature=True, warmup=0.18, wipeout=True),
     "absent": Variant(expert_dropout=0.5, auto_augment=True),
     "rules": Variant(best_temperature=True, balance=True),
     "absent-rules": Variant(expert_dropout=0.5, best_temperature=True, balance=True),
@@ -146,7 +150,7 @@ class RecordedSearch:
         return SPACES[SIZES[self.size].space]
 
     def config(self, device: str, data_dir: Path | None) -> SearchConfig:
-        """Settings that a command could give: no wipeout, so that every sum is whole."""
+        """Settings that a command could give."""
         guards = VARIANTS[self.variant]
         return SearchConfig(
             space=self.space.name,
@@ -154,9 +158,10 @@ class RecordedSearch:
             seed=self.seed,
             device=device,
             data_dir=data_dir,
-            wipeout=False,
+            wipeout=guards.wipeout,
             skip_dropout=guards.skip_dropout,
             expert_dropout=guards.expert_dropout,
+            best_temperature=guards.best_temperature,
             warmup=guards.warmup,
             edges="absence",
             auto_augment=guards.auto_augment,
@@ -215,18 +220,19 @@ def play(
 
 def guarded(plain: Search, guards: Variant) -> Search:
     """The same search with the guards of a variant."""
-    balance = Balance(plain.device) if guards.balance else None
-    if balance is not None:
-        assert isinstance(plain.train, BatchSource)  # noqa: S101 - images in memory
-        assert isinstance(plain.train.augment, Chain)  # noqa: S101 - crop and flip
-        sometimes = Sometimes(AutoAugmentTrain("cifar10"), balance.chance)
-        plain.train.augment = Chain((*plain.train.augment.steps, sometimes))
+    if not guards.balance:
+        return plain
+    balance = Balance(plain.device)
+    assert isinstance(plain.train, BatchSource)  # noqa: S101 - images in memory
+    assert isinstance(plain.train.augment, Chain)  # noqa: S101 - crop and flip
+    sometimes = Sometimes(AutoAugmentTrain("cifar10"), balance.chance)
+    plain.train.augment = Chain((*plain.train.augment.steps, sometimes))
     return Search(
         plain.supernet,
         plain.method,
         train=plain.train,
         valid=plain.valid,
-        settings=replace(plain.settings, best_temperature=guards.best_temperature),
+        settings=plain.settings,
         balance=balance,
     )
 
@@ -314,11 +320,13 @@ def _epochs(
 ) -> Iterator[Record]:
     """Play epochs up to `last`; gives the record of each."""
     play_one: Callable[[], None] | None = None
+    captured = (False, 0)
     while search.epoch < last:
         began = time.perf_counter()
         search.begin_epoch()
-        if play_one is None or search.epoch == search.settings.warmup_epochs:
-            play_one = None  # lets go of the captured round before another is captured
+        now = (search.learning, len(search.deleted))
+        if play_one is None or now != captured:
+            play_one, captured = None, now  # lets go of one captured round before another is captured
             play_one = _round(search)
             say(f"ready after {time.perf_counter() - began:.1f} s")
         chance = None if search.balance is None else float(search.balance.chance)

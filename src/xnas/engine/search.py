@@ -94,9 +94,12 @@ class SearchSettings:
     skip_dropout: tuple[float, float] = (0.0, 0.0)
     """In the first and in the last epoch; linear between them."""
     expert_dropout: float = 0.0
-    """Probability of dropping any expert in the weight step. Departure: experimental."""
+    """Probability of dropping any expert in the weight step. Departure: the paper has none. Where all
+    experts of an edge are always there they share one job, and one more of any is worth little; where
+    some are absent each learns to do it alone."""
     best_temperature: bool = False
-    """Pay rewards for the validation loss at its best temperature. Departure: experimental."""
+    """Pay rewards for the validation loss at its best temperature. Departure: the paper pays for the
+    loss itself, which also falls when a network that is too confident becomes less so."""
     warmup_epochs: int = 0
     """Epochs at the start in which the weights learn alone and mixtures stay uniform. Departure: the
     paper has none. Before the weights are any good, rewards go to the operations that learn fastest."""
@@ -155,11 +158,14 @@ class Search:
         self.ranks = ranks
         self.replicated = supernet if isinstance(supernet, Replicated) else None
         if self.replicated is None and (
-            settings.accounting == "sample" or max(*settings.skip_dropout, settings.expert_dropout) > 0
+            settings.accounting == "sample"
+            or max(*settings.skip_dropout, settings.expert_dropout) > 0
+            or settings.absence_batches
         ):
             raise ConfigError(
                 f"{type(supernet).__name__} does not spread its mixtures over cells, which per-sample "
-                "accounting and skip dropout need; use accounting='update' and skip_dropout=(0, 0)"
+                "accounting, dropout and the cost of absences need; use accounting='update', "
+                "skip_dropout=(0, 0), expert_dropout=0 and absence_batches=0"
             )
         self.supernet, self.method, self.settings = supernet, method, settings
         self.train, self.valid, self.balance = train, valid, balance

@@ -64,14 +64,17 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     skip_dropout: str | None = option(None, group="Method")
     """Probability of dropping a skip connection in the weight step: 0.5, or 0.6:0 to fade it out.
     Default: 0.5 for xnas; 0 for darts and with --faithful."""
-    expert_dropout: float | None = option(None, SHARE, group="Method")
+    expert_dropout: float = option(0.0, SHARE, group="Method")
     """Probability of dropping each operation of an edge in the weight step, so that operations learn to
-    work alone. Default: 0."""
-    warmup: float | None = option(None, SHARE, group="Method")
-    """Share of the epochs, at the start, in which the network weights learn alone. Default: 0."""
-    edges: Literal["absence", "share"] | None = option(None, group="Method")
+    work alone."""
+    best_temperature: bool = option(False, group="Method")
+    """Pay rewards at the temperature that suits each validation batch best, so that a network that has
+    become too confident does not change them."""
+    warmup: float = option(0.0, SHARE, group="Method")
+    """Share of the epochs, at the start, in which the network weights learn alone."""
+    edges: Literal["absence", "share"] = option("share", group="Method")
     """How a node's edges are chosen: by what the validation loss loses without them (absence), or by the
-    weight of their best operation (share). Default: share."""
+    weight of their best operation (share)."""
     include_none: bool | None = option(None, group="Method")
     """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
     --faithful."""

@@ -29,9 +29,6 @@ class SearchPlan:
     experts_lr: Literal["paper", "matched"] | float
     relaxation: float
     skip_dropout: str
-    expert_dropout: float
-    warmup: float
-    edges: Literal["absence", "share"]
     include_none: bool
     auto_augment: bool
     backend: Literal["reference", "fused"]
@@ -52,9 +49,6 @@ class SearchPlan:
             experts_lr=self.experts_lr,
             relaxation=self.relaxation,
             skip_dropout=self.skip_dropout,
-            expert_dropout=self.expert_dropout,
-            warmup=self.warmup,
-            edges=self.edges,
             include_none=self.include_none,
             auto_augment=self.auto_augment,
             backend=self.backend,
@@ -64,7 +58,7 @@ class SearchPlan:
     @property
     def warmup_epochs(self) -> int:
         """Whole epochs of warm-up; at least one epoch is left to learn in."""
-        return min(round(self.warmup * self.epochs), self.epochs - 1)
+        return min(round(self.options.warmup * self.epochs), self.epochs - 1)
 
     @property
     def skip_dropout_range(self) -> tuple[float, float]:
@@ -111,9 +105,6 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         experts_lr=options.experts_lr or ("paper" if options.faithful else "matched"),
         relaxation=options.relaxation or 1.0,
         skip_dropout=options.skip_dropout or ("0.5" if guarded else "0"),
-        expert_dropout=options.expert_dropout or 0.0,
-        warmup=options.warmup or 0.0,
-        edges=options.edges or "share",
         include_none=none_by_default(options) if options.include_none is None else options.include_none,
         auto_augment=options.faithful if options.auto_augment is None else options.auto_augment,
         backend="fused" if fused else "reference",
