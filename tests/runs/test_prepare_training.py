@@ -28,6 +28,24 @@ def test_held_out_images_are_a_share_and_none_by_default():
     assert sum(len(labels) for _, labels in held.whole()) == len(pictures().labels) // 2
 
 
+def test_the_benchmarks_recipe_holds_a_fifth_out_and_mixes():
+    made = prepared(recipe="nasbench301")
+    count = len(pictures().labels)
+    assert sum(len(labels) for _, labels in made.valid.whole()) == count // 5
+    assert made.training.batches.examples == count - count // 5
+    assert made.training.mixing.alpha == 0.2
+    assert made.training.mixing.partners.shape[1] == len(made.training.batch[1])
+    assert (made.config.mixup, made.config.validation) == (0.2, 0.2)
+
+
+def test_what_a_recipe_mixes_and_holds_out_can_be_turned_off():
+    made = prepared(recipe="nasbench301", mixup=0.0, validation=0.0)
+    assert made.training.mixing is made.valid is None
+    assert (made.config.mixup, made.config.validation) == (0.0, 0.0)
+    assert prepared().training.mixing is None
+    assert prepared(mixup=1).training.mixing.alpha == 1
+
+
 def test_a_class_with_hardly_any_images_left_gives_a_warning():
     assert prepared(validation=0.5).cautions == []
     (line,) = prepared(validation=0.95, batch_size=2).cautions
