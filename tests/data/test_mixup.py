@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from xnas import ConfigError
 from xnas.data.mixup import LARGEST_ALPHA, Mixup, drawn_shares
@@ -82,6 +83,24 @@ def test_tensors_keep_their_places_for_captured_steps():
     longer = copy.deepcopy(mixup)
     longer.begin_epoch(1, 7)
     assert len(longer.shares) == len(longer.partners) == 7
+
+
+class NoHostReads(TorchDispatchMode):
+    """Refuses operations that a CUDA graph cannot hold, as the host waits for their result."""
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        assert operation.overloadpacket.__name__ not in {"_local_scalar_dense", "nonzero", "equal"}
+        return operation(*args, **kwargs or {})
+
+
+def test_mixing_reads_nothing_on_the_host():
+    mixup, images, labels = made(), torch.rand(4, 3, 5, 5), torch.arange(4)
+    with NoHostReads():
+        for _ in range(6):
+            mixup.mix(images, labels)
+        with pytest.raises(AssertionError):
+            mixup.shares[0].item()
+    assert int(mixup.position) == 6
 
 
 def test_images_that_lie_by_channels_are_mixed_alike():
