@@ -8,6 +8,9 @@ Two answers are given. The interval is Student's, for two groups of cells with o
 permutation test asks how many of all ways to divide these cells into groups of these sizes give as
 large a difference, either way; it assumes nothing about distributions, and with few cells its smallest
 possible answer is not small.
+
+Where every cell is trained once, `welch` gives an interval that lets both groups have variances of their
+own, and `kendall` the agreement of two orders.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, sqrt
+from statistics import mean, variance
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +105,37 @@ def compare(ours: Array, others: Array) -> Comparison:
         # Of two groups of one size, the division with both exchanged differs as much.
         smallest_p=(2 if len(one) == len(other) else 1) / divisions,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A difference of two means with the ends of its two-sided 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+
+
+def welch(ours: Sequence[float], others: Sequence[float]) -> Interval:
+    """Mean of `ours` minus mean of `others`; Welch's interval, its degrees of freedom rounded down."""
+    if min(len(ours), len(others)) < 2:
+        raise ValueError(f"got groups of {len(ours)} and {len(others)}; give two cells of each or more")
+    difference = mean(ours) - mean(others)
+    one, other = variance(ours) / len(ours), variance(others) / len(others)
+    if one + other == 0:
+        return Interval(difference=difference, low=difference, high=difference)
+    freedom = (one + other) ** 2 / (one**2 / (len(ours) - 1) + other**2 / (len(others) - 1))
+    reach = _student(int(freedom)) * sqrt(one + other)
+    return Interval(difference=difference, low=difference - reach, high=difference + reach)
+
+
+def kendall(ones: Sequence[float], others: Sequence[float]) -> float:
+    """Kendall's tau-a: pairs in the same order minus pairs in opposite order, over all pairs."""
+    pairs = list(combinations(zip(ones, others, strict=True), 2))
+    if not pairs:
+        raise ValueError(f"got {len(ones)} cells; give two or more")
+    products = ((a - c) * (b - d) for (a, b), (c, d) in pairs)
+    return sum((product > 0) - (product < 0) for product in products) / len(pairs)
 
 
 def _as_large(cells: Array, first: int, difference: float) -> int:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -28,7 +27,7 @@ from pathlib import Path
 
 import torch
 
-from jobs import Record, script
+from jobs import Record, script, share_gpu
 from recorded_search import (
     RECORDS,
     SIZES,
@@ -59,8 +58,8 @@ def play_all(jobs: Sequence[RecordedSearch], arguments: Namespace, until: float)
     waiting = [
         job for job in jobs if not _ended(job, arguments) and not is_running(_folder(job, arguments))
     ]
-    if _on_gpu(arguments) and waiting and shutil.which("nvidia-cuda-mps-control"):
-        _start_sharing()
+    if _on_gpu(arguments) and waiting:
+        share_gpu()
     alone = _on_gpu(arguments) and len(waiting) == len(jobs)
     started: list[Process] = []
     while time.perf_counter() < until:
@@ -199,15 +198,6 @@ def _start(job: RecordedSearch, arguments: Namespace) -> Process:
         return subprocess.Popen(  # noqa: S603 - ourselves, in a session of its own: it outlives this call
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-
-
-def _start_sharing() -> None:
-    """Let kernels of several processes run side by side; a second service of the kind is refused."""
-    closed = subprocess.DEVNULL  # the service stays, and would keep the caller's output open
-    command = ["nvidia-cuda-mps-control", "-d"]
-    subprocess.run(  # noqa: S603
-        command, check=False, start_new_session=True, stdin=closed, stdout=closed, stderr=closed
-    )
 
 
 def _ready(job: RecordedSearch, arguments: Namespace) -> bool:

@@ -9,14 +9,14 @@ from pathlib import Path
 from jobs import Job, Record, ResultsFile
 
 NOTHING = "not measured yet"
+FILES = ("quick.jsonl", "searches.jsonl", "cells.jsonl", "nasbench301.jsonl")
 
 
 class Results:
     """The results of a folder, found by job."""
 
     def __init__(self, folder: Path) -> None:
-        files = [ResultsFile(folder / name) for name in ("quick.jsonl", "searches.jsonl", "cells.jsonl")]
-        self.lines = [line for file in files for line in file.lines()]
+        self.lines = [line for name in FILES for line in ResultsFile(folder / name).lines()]
         self.by_job = {(line["job"], line["command"]): line for line in self.lines}
 
     def of(self, job: Job) -> Record | None:

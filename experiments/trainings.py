@@ -128,6 +128,7 @@ def _record(job: Training, result: TrainResult) -> Record:
         "precision": settings["precision"],
         "backend": settings["backend"],
         "test_accuracy": None if result.test is None else result.test.top1,
+        "valid_accuracy": last.valid_accuracy,
         "train_accuracy": last.train_accuracy,
         "train_loss": last.train_loss,
         "epoch_seconds": _rounded(statistics.median(e.cost.seconds for e in result.epochs)),

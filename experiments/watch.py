@@ -53,6 +53,8 @@ class Watch(Silence):
         """Say how it goes; stop after the epoch that was asked for."""
         told = f"epoch {record.epoch} of {epochs}: loss {record.train_loss:.3f}, accuracy "
         told += f"{100 * record.train_accuracy:.2f} %, {record.cost.seconds:.1f} s"
+        if isinstance(record, TrainEpoch) and record.valid_accuracy is not None:
+            told += f", validation accuracy {100 * record.valid_accuracy:.2f} %"
         if isinstance(record, SearchEpoch) and record.truth is not None:
             told += f", true accuracy {record.truth.test_200:.2f} %"
         self.say(told)

@@ -17,6 +17,8 @@ from pathlib import Path
 import cell_tables
 import compare_cells
 import darts_tables
+import nasbench301
+import nasbench301_tables
 import own_row
 import plots
 import search_claims
@@ -125,7 +127,7 @@ def _goals(results: Results) -> str:
 
 def _earlier(results: Results) -> str:
     """Lines of jobs that are declared no more, or with other settings now."""
-    trained = (*JOBS, *compare_cells.JOBS)
+    trained = (*JOBS, *compare_cells.JOBS, *nasbench301.all_jobs())
     declared = {(j.name, j.command) for j in (*trained, *(j for jobs in SETS.values() for j in jobs))}
     rows = [
         [line["job"], _gave(line), f"`{line['command']}`"]
@@ -157,6 +159,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "cells": cell_tables.cells,
     "cells-plot": plots.picture("cells"),
     "comparison": cell_tables.comparison,
+    "nasbench301": nasbench301_tables.cells,
+    "nasbench301-check": nasbench301_tables.check,
+    "nasbench301-comparison": nasbench301_tables.comparison,
     "earlier": _earlier,
 }
 

@@ -9,12 +9,13 @@ from torch.nn.functional import cross_entropy
 
 from xnas import ConfigError, RoundError, create_model
 from xnas.data import BatchSettings, BatchSource, Crop
+from xnas.data.mixup import Mixup
 from xnas.engine.schedules import PowerCosine
 from xnas.engine.train import Optimization, Training, TrainSettings, captured_step, train_step
 from xnas.nn.operations import fuse
 
 
-def made(device="cpu", channels_last=False, fused=False, settings=None, **network):
+def made(device="cpu", channels_last=False, fused=False, settings=None, mixup=None, **network):
     """A training of a small network on random images with a pattern to learn."""
     torch.manual_seed(0)
     model = create_model("xnas", **{"channels": 4, "cells": 3, "num_classes": 3} | network).to(device)
@@ -37,7 +38,9 @@ def made(device="cpu", channels_last=False, fused=False, settings=None, **networ
     given = settings or {}
     numbers |= {name: value for name, value in given.items() if name in {"accumulate", "autocast"}}
     others = {name: value for name, value in given.items() if name not in numbers}
-    return Training(model, batches, TrainSettings(**numbers, optimization=Optimization(**others)))
+    mixing = None if mixup is None else Mixup(mixup, batch_size=12, seed=4, device=device)
+    settings = TrainSettings(**numbers, optimization=Optimization(**others))
+    return Training(model, batches, settings, mixing=mixing)
 
 
 def play(training, epochs=3, step=train_step):
@@ -85,6 +88,56 @@ def test_a_step_is_descent_on_the_smoothed_loss_with_the_tower_beside_it():
     same(weights(training), model.state_dict(), atol=1e-6)
     assert float(training.tally[0]) == pytest.approx(12 * loss.item(), rel=1e-6)
     assert float(training.tally[2]) == 12
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_step_with_mixup_descends_both_losses_by_their_shares(parts):
+    """Written out for the second step, batch by batch: the shares and partners are the mixup's own."""
+    settings = {"label_smoothing": 0.1, "auxiliary_weight": 0.4, "nesterov": False, "accumulate": parts}
+    training, twin = made(settings=settings, mixup=4, auxiliary=True), made()
+    training.begin_epoch()
+    twin.begin_epoch()
+    train_step(training)
+    model = copy.deepcopy(training.model)
+    states = [training.optimizer.state[weight] for weight in training.model.parameters()]
+    momenta = [state["momentum_buffer"].clone() for state in states]
+    before = training.tally.clone()
+    train_step(training)
+
+    twin.batches.fill(*twin.batch)
+    twin.batches.fill(*twin.batch)  # the second batch, as it was before it was mixed
+    images, labels = twin.batch
+    lam, order = training.mixing.shares[1].item(), training.mixing.partners[1]
+    assert 0.1 < lam < 0.9
+    mixed = lam * images + (1 - lam) * images[order]
+    total, right = 0.0, 0.0
+    for x, a, b in zip(mixed.chunk(parts), labels.chunk(parts), labels[order].chunk(parts), strict=True):
+        logits, extra = model.forward_with_auxiliary(x)
+        loss, beside = (
+            lam * cross_entropy(answer, a, label_smoothing=0.1)
+            + (1 - lam) * cross_entropy(answer, b, label_smoothing=0.1)
+            for answer in (logits, extra)
+        )
+        ((loss + 0.4 * beside) / parts).backward()
+        total += len(x) * loss.item()
+        right += (lam * (logits.argmax(-1) == a) + (1 - lam) * (logits.argmax(-1) == b)).sum().item()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 5)
+    with torch.no_grad():
+        for weight, momentum in zip(model.parameters(), momenta, strict=True):
+            weight.sub_(0.1 * (0.9 * momentum + weight.grad + 3e-4 * weight))
+    same(weights(training), model.state_dict(), atol=1e-5)
+    gained = (training.tally - before).tolist()
+    assert gained == pytest.approx([total, right, 12], rel=1e-5)
+
+
+def test_mixup_learns_and_moves_no_other_randomness():
+    plain, mixed = made(), made(mixup=0.2)
+    losses = play(mixed, epochs=3)
+    play(plain, epochs=3)
+    assert losses[-1][0] < losses[0][0]
+    assert torch.equal(plain.batches.order, mixed.batches.order)
+    assert torch.equal(plain.batches.generator.get_state(), mixed.batches.generator.get_state())
+    assert plain.state_dict().keys() == mixed.state_dict().keys()
 
 
 def test_training_learns():
@@ -158,10 +211,11 @@ def test_the_model_has_its_average_for_a_while_and_then_the_very_weights_again()
 
 
 @pytest.mark.parametrize("at", [(1, 0), (1, 2), (2, 3)])
-@pytest.mark.parametrize("fused", [False, True])
-def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):
+@pytest.mark.parametrize(("fused", "mixup"), [(False, None), (True, None), (True, 0.4)])
+def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused, mixup):
     options = {
         "fused": fused,
+        "mixup": mixup,
         "settings": {"average": 0.9, "drop_path_rate": 0.2},
         "drop_path_rate": 0.2,
     }
@@ -189,6 +243,14 @@ def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused):
         second.end_epoch()
     same(weights(second), weights(whole))
     same(second.average.state_dict(), whole.average.state_dict())
+    assert torch.equal(second.tally, whole.tally)
+
+
+def test_fused_operations_train_alike_with_mixup():
+    plain, fused = made(mixup=0.4), made(fused=True, mixup=0.4)
+    losses = [play(training, epochs=1) for training in (plain, fused)]
+    same(weights(plain), weights(fused), atol=1e-3)
+    assert losses[0][0] == pytest.approx(losses[1][0], rel=1e-3)
 
 
 def test_momenta_that_lie_otherwise_in_memory_are_taken_over():
@@ -238,9 +300,11 @@ class TestCaptured:
 
     pytestmark = needs_gpu
 
+    @pytest.mark.parametrize("mixup", [None, 0.4])
     @pytest.mark.parametrize("autocast", [False, True])
-    def test_captured_steps_are_the_plain_ones(self, autocast):
+    def test_captured_steps_are_the_plain_ones(self, autocast, mixup):
         options = {
+            "mixup": mixup,
             "settings": {"average": 0.9, "auxiliary_weight": 0.4, "autocast": autocast},
             "auxiliary": True,
             "channels_last": True,
@@ -266,6 +330,23 @@ class TestCaptured:
         for name, tensor in weights(training).items():
             if "running" not in name and "num_batches" not in name:
                 assert torch.equal(tensor, before[name]), name
+
+    def test_a_captured_step_mixes_by_its_position_also_after_resuming(self):
+        whole, stopped = (made("cuda", mixup=0.4) for _ in range(2))
+        for training, steps in ((whole, 4), (stopped, 2)):
+            training.begin_epoch()
+            replay = captured_step(training)
+            for _ in range(steps):
+                replay()
+            assert int(training.mixing.position) == steps
+        resumed = made("cuda", mixup=0.4)
+        resumed.load_state_dict(copy.deepcopy(stopped.state_dict()))
+        replay = captured_step(resumed)
+        for _ in range(2):
+            replay()
+        assert torch.equal(resumed.mixing.shares, whole.mixing.shares)
+        assert torch.equal(resumed.batch[0], whole.batch[0])
+        same(weights(resumed), weights(whole), atol=1e-4)
 
     def test_drop_path_draws_anew_in_every_replay(self):
         training = made("cuda", settings={"drop_path_rate": 0.9}, drop_path_rate=0.9)

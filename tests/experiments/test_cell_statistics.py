@@ -9,9 +9,11 @@ from cell_statistics import (
     STUDENT,
     Comparison,
     compare,
+    kendall,
     told,
     training_noise,
     verdict,
+    welch,
     whole_table,
 )
 
@@ -133,3 +135,36 @@ def test_the_sentence_has_all_numbers():
 def test_a_single_cell_is_no_sample():
     with pytest.raises(ValueError, match="two cells of each kind or more, with the same seeds"):
         compare(np.ones((1, 2)), np.ones((4, 2)))
+
+
+def test_welchs_interval_by_hand():
+    # Means 4 and 2, variances 2 and 1: 2/2 + 1/3 = 4/3. Degrees of freedom (4/3)^2 / (1 + 1/18) = 32/19,
+    # rounded down to 1: 12.706 times the root of 4/3.
+    found = welch([3.0, 5.0], [1.0, 2.0, 3.0])
+    reach = 12.706 * math.sqrt(4 / 3)
+    assert (found.difference, found.low, found.high) == pytest.approx((2, 2 - reach, 2 + reach))
+    assert welch([1.0, 1.0], [3.0, 3.0]).high == -2
+    with pytest.raises(ValueError, match="got groups of 1 and 2; give two cells of each or more"):
+        welch([1.0], [2.0, 3.0])
+
+
+@pytest.mark.evidence
+def test_welchs_interval_is_that_of_scipy_but_for_whole_degrees_of_freedom():
+    stats = pytest.importorskip("scipy.stats")
+    draw = np.random.default_rng(0)
+    ours, others = draw.normal(1, 0.3, 6).tolist(), draw.normal(0, 0.6, 8).tolist()
+    theirs = stats.ttest_ind(ours, others, equal_var=False).confidence_interval(0.95)
+    found = welch(ours, others)
+    assert found.low <= theirs.low
+    assert theirs.high <= found.high
+    assert found.high - found.low == pytest.approx(theirs.high - theirs.low, rel=0.03)
+
+
+def test_kendalls_correlation_by_hand():
+    assert kendall([1, 2, 3], [10, 20, 30]) == 1
+    assert kendall([1, 2, 3], [30, 20, 10]) == -1
+    # Of six pairs of (1, 2), (2, 1), (3, 4), (4, 3) four are in the same order.
+    assert kendall([1, 2, 3, 4], [2, 1, 4, 3]) == pytest.approx((4 - 2) / 6)
+    assert kendall([1, 1, 2], [1, 2, 3]) == pytest.approx(2 / 3)  # a tie counts for neither
+    with pytest.raises(ValueError, match="got 1 cells; give two or more"):
+        kendall([1], [1])

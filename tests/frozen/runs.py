@@ -168,6 +168,13 @@ RUNS = {
             stop=5,
         ),
         Run(
+            "train-nasbench301",
+            "train",
+            {"cell": "darts_v2", "recipe": "nasbench301", "accumulate": 2},
+            lambda _: stripes(3),
+            stop=5,
+        ),
+        Run(
             "train-imagenet",
             "train",
             {"cell": "xnas", "recipe": "imagenet-250", "channels": 4, "batch_size": 12},

@@ -4,6 +4,7 @@ import pytest
 import torch
 from training import pictures, tiny
 
+from xnas.engine.distributed import Ranks
 from xnas.errors import ConfigError
 from xnas.runs.prepare_training import prepare_training, require_nothing_to_load
 from xnas.space import count_parameters, find_genotype
@@ -26,6 +27,36 @@ def test_held_out_images_are_a_share_and_none_by_default():
     assert prepared().valid is None
     held = prepared(validation=0.5).valid
     assert sum(len(labels) for _, labels in held.whole()) == len(pictures().labels) // 2
+
+
+def test_the_benchmarks_recipe_holds_a_fifth_out_and_mixes():
+    made = prepared(recipe="nasbench301")
+    count = len(pictures().labels)
+    assert sum(len(labels) for _, labels in made.valid.whole()) == count // 5
+    assert made.training.batches.examples == count - count // 5
+    assert made.training.mixing.alpha == 0.2
+    assert made.training.mixing.partners.shape[1] == len(made.training.batch[1])
+    assert (made.config.mixup, made.config.validation) == (0.2, 0.2)
+
+
+def test_of_several_processes_each_mixes_its_own_part_with_the_same_share():
+    first, second = (
+        prepare_training(tiny(mixup=1), pictures(), find_genotype("xnas"), Ranks(rank=rank, size=2))
+        for rank in (0, 1)
+    )
+    for made in (first, second):
+        made.training.begin_epoch()
+        train_batch, mixing = made.training.batch, made.training.mixing
+        assert mixing.partners.shape[1] == len(train_batch[1]) == made.plan.recipe.batch_size // 2
+    assert torch.equal(first.training.mixing.shares, second.training.mixing.shares)
+
+
+def test_what_a_recipe_mixes_and_holds_out_can_be_turned_off():
+    made = prepared(recipe="nasbench301", mixup=0.0, validation=0.0)
+    assert made.training.mixing is made.valid is None
+    assert (made.config.mixup, made.config.validation) == (0.0, 0.0)
+    assert prepared().training.mixing is None
+    assert prepared(mixup=1).training.mixing.alpha == 1
 
 
 def test_a_class_with_hardly_any_images_left_gives_a_warning():

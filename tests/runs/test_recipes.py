@@ -13,7 +13,7 @@ COLUMNS = (
     *("learning_rate", "cycles", "cycle_decay", "power", "lowest_rate", "warmup", "rate_by_step"),
     *("nesterov", "momentum", "weight_decay", "gradient_clip", "label_smoothing"),
     *("auxiliary_weight", "drop_path_rate", "cutout", "auto_augment"),
-    *("resized_crop", "average", "image_size", "crop_share", "resize"),
+    *("resized_crop", "average", "image_size", "crop_share", "resize", "mixup", "validation"),
 )
 # Sec. 9.3: 1500 epochs, batch 96, Nesterov 0.9, weight decay 3e-4, 5 cycles of power cosine that halve,
 # 0.025, cutout 16, drop path 0.2, auxiliary 0.4, smoothing 0.1; power 2 and 1e-8 are sharpDARTS's, the
@@ -23,7 +23,7 @@ PAPER = (
     *(0.025, 5, 0.5, 2.0, 1e-8, 0.0, False),
     *(True, 0.9, 3e-4, 5.0, 0.1),
     *(0.4, 0.2, 16, "cifar10"),
-    *(False, 0.0, None, 1.0, None),
+    *(False, 0.0, None, 1.0, None, 0.0, 0.0),
 )
 # Sec. 9.3: batch 1280, 250 epochs, one cycle, weight decay 1e-4, auxiliary 0.4, resized crops, test 224
 # of 256. Not stated: the rate (0.1 for every 256 images), smoothing 0.1 (DARTS), power 10 (sharpDARTS).
@@ -32,7 +32,7 @@ IMAGENET = (
     *(0.5, 1, 1.0, 10.0, 0.0, 0.0, False),
     *(True, 0.9, 1e-4, 5.0, 0.1),
     *(0.4, 0.0, 0, "imagenet"),
-    *(True, 0.0, 256, 0.875, None),
+    *(True, 0.0, 256, 0.875, None, 0.0, 0.0),
 )
 # DARTS (Liu et al. 2019), App. A.2: 600 epochs, batch 96, cosine from 0.025, cutout, drop path 0.2,
 # auxiliary 0.4, momentum 0.9, weight decay 3e-4, clip 5.
@@ -41,7 +41,17 @@ PLAIN = (
     *(0.025, 1, 1.0, 1.0, 0.0, 0.0, False),
     *(False, 0.9, 3e-4, 5.0, 0.0),
     *(0.4, 0.2, 16, None),
-    *(False, 0.0, None, 1.0, None),
+    *(False, 0.0, None, 1.0, None, 0.0, 0.0),
+)
+# NAS-Bench-301 (Zela et al. 2022), its published configuration: 8 cells, 32 channels, auxiliary tower,
+# drop path 0.2, batch 96, 0.025, momentum 0.9, weight decay 3e-4, cosine to 1e-8 over 100 epochs, cutout
+# 16, mixup 0.2, 10,000 of 50,000 images to validate. Not stated, so DARTS's: 0.4, clip 5, no Nesterov.
+NASBENCH301 = (
+    *("cifar", 32, 8, 100, 0, 0, 96),
+    *(0.025, 1, 1.0, 1.0, 1e-8, 0.0, False),
+    *(False, 0.9, 3e-4, 5.0, 0.0),
+    *(0.4, 0.2, 16, None),
+    *(False, 0.0, None, 1.0, None, 0.2, 0.2),
 )
 
 
@@ -53,9 +63,15 @@ def test_the_table_has_every_number_of_a_recipe():
     assert set(COLUMNS) == set(RECIPES["quick"].to_json())
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("xnas-1500", PAPER), ("imagenet-250", IMAGENET), ("darts-600", PLAIN)]
-)
+SOURCES = {
+    "xnas-1500": PAPER,
+    "imagenet-250": IMAGENET,
+    "darts-600": PLAIN,
+    "nasbench301": NASBENCH301,
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), SOURCES.items())
 def test_a_recipe_is_that_of_its_source(name, expected):
     assert numbers(recipe_for(name, "cifar10")) == dict(zip(COLUMNS, expected, strict=True))
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from xnas.engine.capture import capture, copied, put_back
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.engine.restore import require_rounds, take_over, take_over_momenta
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
 from xnas.engine.search import Batches
+from xnas.engine.targets import Mixing, Targets
 from xnas.errors import RoundError
 from xnas.space.network import Network
 
@@ -61,9 +61,15 @@ class Training:
     """A training under way: everything that changes from step to step."""
 
     def __init__(
-        self, model: Network, batches: Batches, settings: TrainSettings, ranks: Ranks = ALONE
+        self,
+        model: Network,
+        batches: Batches,
+        settings: TrainSettings,
+        ranks: Ranks = ALONE,
+        mixing: Mixing | None = None,
     ) -> None:
         self.model, self.batches, self.settings, self.ranks = model, batches, settings, ranks
+        self.mixing = mixing
         if model.drop_path is not None:
             model.drop_path.part = ranks.part
         images, labels = batches.buffers()
@@ -84,7 +90,8 @@ class Training:
         decay = settings.optimization.average
         self.average = Average(model, decay) if decay else None
         self.tally = torch.zeros(3, dtype=torch.float64, device=device)
-        """Sum of losses, right answers, images of the epoch so far."""
+        """Sum of losses, right answers, images of the epoch so far. Answers for mixed images count by
+        the share of their label."""
         self.epoch, self.step_in_epoch = 0, 0
         self.forward: Callable[[Tensor], tuple[Tensor, ...]] = model.training_logits
 
@@ -101,9 +108,14 @@ class Training:
     def begin_epoch(self) -> None:
         """Lay down the order of the images, set the rates of the epoch, clear the tally."""
         self.batches.begin_epoch(self.epoch, self.settings.steps_per_epoch)
+        self._begin_mixing()
         self._set_epochs_rates()
         self.model.train()
         self.tally.zero_()
+
+    def _begin_mixing(self) -> None:
+        if self.mixing is not None:
+            self.mixing.begin_epoch(self.epoch, self.settings.steps_per_epoch, at=self.step_in_epoch)
 
     def set_rate(self) -> None:
         """The learning rate of the coming step, by the schedule."""
@@ -189,6 +201,7 @@ class Training:
         self.epoch, self.step_in_epoch = state["epoch"], state["step_in_epoch"]
         if self.step_in_epoch:
             self._set_epochs_rates()
+            self._begin_mixing()
         self.model.train()
 
 
@@ -235,21 +248,22 @@ def _set_rate_of_step(training: Training) -> None:
 
 
 def descend(training: Training) -> None:
-    """One step of gradient descent on the batch at hand."""
+    """Mix the batch at hand if the training does so, and make one step of gradient descent on it."""
     s = training.settings
+    smoothing = s.optimization.label_smoothing
     training.optimizer.zero_grad(set_to_none=True)
-    for images, labels in _parts(training):
+    for images, targets in _parts(training):
         with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=s.autocast):
             logits, *auxiliary = training.forward(images)
-        loss = cross_entropy(logits.float(), labels, label_smoothing=s.optimization.label_smoothing)
+        loss = targets.loss(logits.float(), label_smoothing=smoothing)
         total = loss
         for extra in auxiliary:
-            beside = cross_entropy(extra.float(), labels, label_smoothing=s.optimization.label_smoothing)
+            beside = targets.loss(extra.float(), label_smoothing=smoothing)
             total = total + s.optimization.auxiliary_weight * beside
         (total / s.accumulate).backward()  # type: ignore[no-untyped-call]
-        right = (logits.argmax(-1) == labels).sum()
-        count = torch.full_like(loss, len(labels))
-        training.tally += torch.stack([loss.detach() * len(labels), right, count]).double()
+        count = torch.full_like(loss, len(images))
+        counts = [loss.detach() * len(images), targets.right(logits.detach()), count]
+        training.tally += torch.stack(counts).double()
     training.ranks.average([p.grad for p in training.model.parameters() if p.grad is not None])
     if s.optimization.gradient_clip:
         nn.utils.clip_grad_norm_(training.model.parameters(), s.optimization.gradient_clip)
@@ -258,10 +272,12 @@ def descend(training: Training) -> None:
         training.average.update()
 
 
-def _parts(training: Training) -> Iterator[tuple[Tensor, Tensor]]:
+def _parts(training: Training) -> Iterator[tuple[Tensor, Targets]]:
+    """Equal parts of the batch, which is mixed first if the training does so."""
     images, labels = training.batch
+    mixed = training.mixing.mix(images, labels) if training.mixing is not None else None
     parts = training.settings.accumulate
-    return zip(images.chunk(parts), labels.chunk(parts), strict=True)
+    return zip(images.chunk(parts), Targets(labels, mixed).chunk(parts), strict=True)
 
 
 def captured_step(training: Training) -> Callable[[], None]:
@@ -303,6 +319,8 @@ def _restorer(training: Training, *, batches: bool) -> Callable[[], None]:
             put_back(live[part], before[part])
         if batches:
             training.batches.load_state_dict(before["batches"])
+        if training.mixing is not None:
+            training.mixing.go_to(before["step_in_epoch"])
         restore_random(before["random"], training.batch[0].device)
         training.optimizer.zero_grad(set_to_none=True)
 

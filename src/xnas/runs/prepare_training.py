@@ -11,6 +11,7 @@ from torch import Tensor
 from xnas.data import Images, held_out, stream_seed, training_augmentation
 from xnas.data.augment import Augmentation
 from xnas.data.batches import BatchSource
+from xnas.data.mixup import Mixup
 from xnas.data.sizes import Size
 from xnas.data.streaming import StreamSource
 from xnas.engine.distributed import ALONE, Ranks
@@ -22,7 +23,7 @@ from xnas.runs.backends import shared_by
 from xnas.runs.recipes import ImagePreparation
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig
-from xnas.runs.train_plan import TrainPlan, resolve
+from xnas.runs.train_plan import TrainPlan, held_out_share, resolve
 from xnas.space import (
     Genotype,
     Network,
@@ -75,9 +76,10 @@ def prepare_training(
     """
     device = pick_device(options.device, ranks)
     kept, held = torch.arange(len(images.labels)), None
-    if options.validation:
+    share = held_out_share(options, images.name)
+    if share:
         seed = stream_seed(options.seed, "validation")
-        kept, held = held_out(images.labels, share=options.validation, seed=seed)
+        kept, held = held_out(images.labels, share=share, seed=seed)
     plan = resolve(
         options,
         genotype,
@@ -101,7 +103,10 @@ def prepare_training(
     )
     augment, finish = _augmentation(plan.recipe.images, images, seen)
     batches = sources.make("training", kept, augment=augment, finish=finish, balance=options.balance)
-    training = Training(model, batches, plan.settings, ranks)
+    mixing = None
+    if alpha := plan.recipe.images.mixup:
+        mixing = Mixup(alpha, batch_size=batch // ranks.size, seed=options.seed, device=device)
+    training = Training(model, batches, plan.settings, ranks, mixing)
     if options.compile:
         torch._dynamo.config.recompile_limit = RECOMPILES
         for cell in model.cells:
@@ -115,7 +120,7 @@ def prepare_training(
         classes=images.classes,
         valid=sources.make("held back", held) if held is not None else None,  # names a stream
         test_batches=sources.test_batches,
-        cautions=_cautions(options, images, kept),
+        cautions=_cautions(share, images, kept),
     )
 
 
@@ -131,12 +136,12 @@ def _augmentation(
     )
 
 
-def _cautions(config: TrainConfig, images: Images, kept: Tensor) -> list[str]:
+def _cautions(held: float, images: Images, kept: Tensor) -> list[str]:
     counts = torch.bincount(images.labels[kept].cpu(), minlength=len(images.classes)).tolist()
-    if not config.validation or min(counts) >= FEWEST_KEPT:
+    if not held or min(counts) >= FEWEST_KEPT:
         return []
     left, name = counted(min(counts), "image"), images.classes[counts.index(min(counts))]
-    share = f"--validation {config.validation:g}"
+    share = f"--validation {held:g}"
     return [f"{share} leaves {left} of class {name!r} to train on; use a smaller share"]
 
 

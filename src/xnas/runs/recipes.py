@@ -1,4 +1,4 @@
-"""Training recipes: every number of the paper's, of the plain one that others use, and a quick one.
+"""Training recipes: the paper's, the plain one that others use, a benchmark's and a quick one.
 
 A recipe may differ by dataset; `recipe_for` gives the one that applies. Nothing is adapted silently: a
 run prints the recipe it follows and writes every number of it into its recipe.json.
@@ -49,6 +49,8 @@ class ImagePreparation:
 
     cutout: int
     """Side of the hole, for images of 32 pixels; it grows with the images."""
+    mixup: float = 0.0
+    """Alpha of mixup, whose shares follow Beta(alpha, alpha); 0 mixes nothing."""
     auto_augment: str | None
     resized_crop: bool = False
     """Random resized crops of 0.08 to 1 of the image, instead of padding and cropping."""
@@ -78,6 +80,8 @@ class Recipe:
     """Small datasets are trained for more epochs, until this many steps are made."""
     least_batches: int = 0
     """Batches and learning rate are halved until an epoch has so many; 0 keeps both as they are."""
+    validation: float = 0.0
+    """Share of the training images that is held out."""
     rate: RateSchedule
     optimization: Optimization
     images: ImagePreparation
@@ -125,6 +129,20 @@ PLAIN = Recipe(  # DARTS's, which most papers on cells follow
     ),
     images=ImagePreparation(cutout=16, auto_augment=None),
 )
+NASBENCH301 = Recipe(
+    # Zela et al. (2022, arXiv:2008.09777): how the cells of NAS-Bench-301 were trained. Not stated, and
+    # taken from DARTS: weight of the auxiliary tower, gradient clip, linear drop path, no Nesterov.
+    channels=32,
+    cells=8,
+    epochs=100,
+    batch_size=96,
+    validation=0.2,  # 40,000 and 10,000 of CIFAR-10; the last weights' accuracy on these is the number
+    rate=RateSchedule(learning_rate=0.025, lowest_rate=1e-8),
+    optimization=Optimization(
+        nesterov=False, weight_decay=3e-4, auxiliary_weight=0.4, drop_path_rate=0.2
+    ),
+    images=ImagePreparation(cutout=16, mixup=0.2, auto_augment=None),
+)
 QUICK = Recipe(  # 5 cells: most of the time goes into the first stage, which has one of them
     channels=40,
     cells=5,
@@ -137,7 +155,13 @@ QUICK = Recipe(  # 5 cells: most of the time goes into the first stage, which ha
     images=ImagePreparation(cutout=0, auto_augment=None),
 )
 
-RECIPES = {"xnas-1500": PAPER, "imagenet-250": PAPER_ON_IMAGENET, "darts-600": PLAIN, "quick": QUICK}
+RECIPES = {
+    "xnas-1500": PAPER,
+    "imagenet-250": PAPER_ON_IMAGENET,
+    "darts-600": PLAIN,
+    "nasbench301": NASBENCH301,
+    "quick": QUICK,
+}
 
 BY_DATASET = {
     "xnas-1500": {

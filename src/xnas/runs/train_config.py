@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from xnas.data import DataOptions
+from xnas.data.mixup import LARGEST_ALPHA
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -35,8 +36,8 @@ class TrainOptions(DataOptions, ComputeOptions, RunOptions):
     GROUP: ClassVar[str] = "Training"
 
     recipe: str = "quick"
-    """Numbers to start from: quick, darts-600 (used by most papers on cells), xnas-1500 or imagenet-250
-    (the paper's)."""
+    """Numbers to start from: quick, darts-600 (used by most papers on cells), nasbench301 (the
+    benchmark's own), xnas-1500 or imagenet-250 (the paper's)."""
     epochs: int | None = option(None, at_least(1))
     """Passes over the training images. Default: the recipe's."""
     batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
@@ -59,14 +60,17 @@ class TrainOptions(DataOptions, ComputeOptions, RunOptions):
     cutout: int | None = option(None, at_least(0))
     """Side of the square cut out of each training image, given for 32-pixel images; 0 cuts none.
     Default: the recipe's."""
+    mixup: float | None = option(None, NOT_NEGATIVE, at_most(LARGEST_ALPHA))
+    """Mix each training image with another one, by a share from Beta(MIXUP, MIXUP); 0 mixes nothing.
+    Training accuracy then counts an answer by the share of its label. Default: the recipe's."""
     auto_augment: Literal["none", "cifar10", "svhn", "imagenet"] | None = None
     """AutoAugment policy. Default: the recipe's."""
     average: float | None = option(None, SHARE)
     """Decay of a moving average of the weights, which is then saved instead of them; 0 for none.
     Default: the recipe's."""
-    validation: float = option(0.0, SHARE)
-    """Share of the training images that is held out to choose the best weights, saved in RUN/best.
-    Default: none, as in the paper; the last weights count."""
+    validation: float | None = option(None, SHARE)
+    """Share of the training images that is held out to choose the best weights, saved in RUN/best; the
+    last weights count. Default: the recipe's, 0.2 for nasbench301 and none for the others."""
     network: str | None = option(None, group="Network")
     """Stem and sizes: cifar, imagenet, or another network of the cell's space. Default: the recipe's,
     or the first of a space that has neither."""

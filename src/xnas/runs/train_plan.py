@@ -64,7 +64,9 @@ class TrainPlan:
             auxiliary_weight=learning.auxiliary_weight,
             drop_path_rate=learning.drop_path_rate,
             average=learning.average,
+            validation=recipe.validation,
             cutout=images.cutout,
+            mixup=images.mixup,
             auto_augment=images.auto_augment or "none",  # type: ignore[arg-type]  # of the options, or of a recipe
             image_size=images.image_size,
             resize=images.resize,
@@ -163,6 +165,7 @@ def _merged(options: TrainConfig, genotype: Genotype, dataset: str) -> tuple[Rec
         cells=_given(options.cells, recipe.cells),
         epochs=_given(options.epochs, recipe.epochs),
         batch_size=_given(options.batch_size, recipe.batch_size),
+        validation=held_out_share(options, dataset),
         rate=replace(
             recipe.rate, learning_rate=_given(options.learning_rate, recipe.rate.learning_rate)
         ),
@@ -178,12 +181,18 @@ def _merged(options: TrainConfig, genotype: Genotype, dataset: str) -> tuple[Rec
         images=replace(
             images,
             cutout=_given(options.cutout, images.cutout),
+            mixup=_given(options.mixup, images.mixup),
             auto_augment=None if policy == "none" else policy,
             image_size=options.image_size,  # those that the images were loaded with
             resize=options.resize,
         ),
     )
     return merged, notes
+
+
+def held_out_share(options: TrainConfig, dataset: str) -> float:
+    """Share of the training images that a training on a dataset holds out."""
+    return _given(options.validation, recipe_for(options.recipe, dataset).validation)
 
 
 def _given(value: T | None, otherwise: T) -> T:
