@@ -104,6 +104,8 @@ class SearchEpoch:
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
+    cell: dict[str, Any] | None = None
+    """The cell that the search would give now, as genotype.json has it; None in older files."""
     truth: Truth | None = None
     cost: EpochCost
 
@@ -117,5 +119,7 @@ class SearchEpoch:
             "cost": EpochCost(**saved["cost"]),
         }
         record = cls(**{**saved, **nested})
+        if not isinstance(record.cell, dict | None):
+            raise TypeError(f"cell is a {type(record.cell).__name__}")
         require_numbers(record)
         return record

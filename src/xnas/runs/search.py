@@ -7,6 +7,7 @@ GPU the same round is captured in a CUDA graph and replayed (`engine/capture.py`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
@@ -167,7 +168,7 @@ class SearchJob:
             self.display.say(line)
 
     def end_epoch(self, cost: EpochCost) -> SearchEpoch:
-        """Delete wiped experts, and look up what a benchmark knows of the present cell."""
+        """Delete wiped experts; record the present cell and what a benchmark knows of it."""
         search, gap = self.search, self.gap
         if gap is None and (search.epoch + 1) % self.config.gap_every == 0:
             gap = discretization_gap(search)
@@ -175,7 +176,9 @@ class SearchJob:
         warm = search.epoch == search.settings.warmup_epochs
         if record.deleted or warm or search.settled_at == search.rounds:
             self.replay = None  # the captured round is no longer the one to play; its memory is freed
-        return record if self.truth is None else replace(record, truth=truth_of(search, self.truth))
+        truth = None if self.truth is None else truth_of(search, self.truth)
+        cell = search.standing().cell(space_of(search))
+        return replace(record, cell=json.loads(cell.to_json()), truth=truth)
 
     def curves(self, record: SearchEpoch) -> dict[str, float]:
         """Losses, accuracies, entropies, experts and rewards."""
