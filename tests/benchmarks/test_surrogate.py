@@ -214,7 +214,8 @@ class TestRefusedFiles:
             ),
             (lambda t: t.__setitem__(0, t[0][:2]), "line 2 of .* has not the 4 fields of the header"),
             (lambda t: t.__setitem__(0, [*t[0], 1]), "line 2 of .* has not the 4 fields of the header"),
-            (fractions, "cells.csv: the cells have accuracies as fractions; give them in percent"),
+            (fractions, r"line 2 of .* has the accuracy 0\.9\d+, a fraction; give it in percent"),
+            (put(7, "valid_100", 0.93), r"line 7 of .* has the accuracy 0\.93, a fraction; give it in"),
             (level, "cells.csv: all cells have the accuracy 93.5; there is nothing to learn"),
             (lambda t: t.__delitem__(slice(99, None)), "cells.csv: 99 cells are too few to fit a judge"),
             (lambda t: t.clear(), "cells.csv: 0 cells are too few to fit a judge to; give at least 100"),
@@ -258,8 +259,14 @@ class TestRefusedFiles:
 
     def test_the_table_of_nasbench201_is_refused(self, tmp_path):
         path = write(tmp_path / "c10.csv", [], ["arch", "c10_valid_200", "c10_test_200"])
-        with pytest.raises(DatasetError, match="lacks the column normal; give a CSV of DARTS cells"):
+        words = "holds cells of the space 'nasbench201': it lacks the column normal; give a CSV of DARTS"
+        with pytest.raises(DatasetError, match=words):
             SurrogateBenchmark.load(path)
+
+    def test_fractions_are_refused(self):
+        drawn = [Genotype.random("darts", seed) for seed in range(FEWEST_CELLS)]
+        with pytest.raises(DatasetError, match=r"as fractions, at most 0\.94; give them in percent"):
+            SurrogateBenchmark(drawn, [0.94, *[0.93] * (FEWEST_CELLS - 1)])
 
     def test_lists_of_different_lengths_are_refused(self):
         with pytest.raises(DatasetError, match="1 cells have 2 accuracies; give one for each"):
