@@ -1,12 +1,12 @@
 """The judge of DARTS cells: what it says of cells, how good it is, and which files it refuses."""
 
-import csv
 import os
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from darts_cells import CELLS, HEADER, made_up, rows, write_cells
 
 from xnas import DatasetError, Genotype, GenotypeError
 from xnas.benchmarks import SurrogateBenchmark
@@ -16,40 +16,11 @@ from xnas.space.genotype import CellGenotype, Edge
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "nasbench301" / "cells.csv"
 REAL = Path(os.environ.get("XNAS_NASBENCH301", BESIDE))
-HEADER = ("normal", "reduction", "valid_100", "params_m")
-CELLS = 130
-
-
-def word(cell):
-    """A cell as the file writes it."""
-    return " ".join(f"{edge.operation}:{edge.source}" for node in cell.nodes for edge in node)
-
-
-def made_up(genotype):
-    """An accuracy that depends on operations, more so near the inputs, and on the depth."""
-    worth = {"sep": 0.5, "dil": 0.2, "ski": 0.1, "max": -0.4, "avg": -0.5}
-    total = 92.0
-    for weight, cell in ((1.0, genotype.normal), (0.3, genotype.reduction)):
-        for edge in (edge for node in cell.nodes for edge in node):
-            total += weight * worth[edge.operation[:3]] * (1.0 if edge.source < 2 else 0.6)
-    return round(total, 4)
-
-
-def rows(count=CELLS, start=10_000):
-    """Random cells with those accuracies."""
-    drawn = [Genotype.random("darts", start + seed) for seed in range(count)]
-    return [[word(g.normal), word(g.reduction), made_up(g), 0.7] for g in drawn]
-
-
-def write(path, table, header=HEADER):
-    with path.open("w", encoding="utf8", newline="") as file:
-        csv.writer(file).writerows([header, *table])
-    return path
 
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    return SurrogateBenchmark.load(write(tmp_path_factory.mktemp("cells") / "cells.csv", rows()))
+    return SurrogateBenchmark.load(write_cells(tmp_path_factory.mktemp("cells") / "cells.csv", rows()))
 
 
 class TestAnswers:
@@ -78,7 +49,7 @@ class TestAnswers:
         assert judge.accuracies([]) == []
 
     def test_the_same_rows_in_another_order_make_the_same_judge(self, judge, tmp_path):
-        again = SurrogateBenchmark.load(write(tmp_path / "again.csv", rows()[::-1]))
+        again = SurrogateBenchmark.load(write_cells(tmp_path / "again.csv", rows()[::-1]))
         cells = [Genotype.random("darts", seed) for seed in range(40)]
         assert again.accuracies(cells) == judge.accuracies(cells)
         assert again.quality == judge.quality
@@ -224,7 +195,7 @@ class TestRefusedFiles:
     def test_a_fault_is_one_line_that_names_the_file(self, tmp_path, change, words):
         table = rows()
         change(table)
-        path = write(tmp_path / "cells.csv", table)
+        path = write_cells(tmp_path / "cells.csv", table)
         with pytest.raises(DatasetError, match=words) as caught:
             SurrogateBenchmark.load(path)
         assert str(path) in str(caught.value)
@@ -232,7 +203,7 @@ class TestRefusedFiles:
 
     @pytest.mark.parametrize("missing", HEADER[:3])
     def test_a_column_that_is_not_there_is_named(self, tmp_path, missing):
-        path = write(tmp_path / "cells.csv", [], [name for name in HEADER if name != missing])
+        path = write_cells(tmp_path / "cells.csv", [], [name for name in HEADER if name != missing])
         with pytest.raises(DatasetError, match=f"lacks the column {missing}; give a CSV of DARTS cells"):
             SurrogateBenchmark.load(path)
 
@@ -258,7 +229,7 @@ class TestRefusedFiles:
             SurrogateBenchmark.load(tmp_path / "cells.csv")
 
     def test_the_table_of_nasbench201_is_refused(self, tmp_path):
-        path = write(tmp_path / "c10.csv", [], ["arch", "c10_valid_200", "c10_test_200"])
+        path = write_cells(tmp_path / "c10.csv", [], ["arch", "c10_valid_200", "c10_test_200"])
         words = "holds cells of the space 'nasbench201': it lacks the column normal; give a CSV of DARTS"
         with pytest.raises(DatasetError, match=words):
             SurrogateBenchmark.load(path)
