@@ -13,6 +13,7 @@ from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.process.devices import pick_device
 from xnas.records import SearchEpoch, TrainEpoch
+from xnas.report.truths import truth_text
 from xnas.runs.displays import Silence
 
 
@@ -54,7 +55,7 @@ class Watch(Silence):
         told = f"epoch {record.epoch} of {epochs}: loss {record.train_loss:.3f}, accuracy "
         told += f"{100 * record.train_accuracy:.2f} %, {record.cost.seconds:.1f} s"
         if isinstance(record, SearchEpoch) and record.truth is not None:
-            told += f", true accuracy {record.truth.test_200:.2f} %"
+            told += f", {truth_text(record.truth)}"
         self.say(told)
         if self.stop_after is not None and record.epoch >= self.stop_after:
             self._press()

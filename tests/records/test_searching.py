@@ -1,11 +1,11 @@
 """Epochs of a search survive a file, and lines that hold something else are refused."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
-from xnas.records import Deletion, EpochCost, Gap, SearchEpoch, Truth
+from xnas.records import Deletion, EpochCost, Gap, Judgement, SearchEpoch, Truth
 
 RECORD = SearchEpoch(
     epoch=2,
@@ -40,6 +40,18 @@ def test_an_epoch_survives_a_file():
     assert SearchEpoch.from_json(saved()) == RECORD
 
 
+def test_a_judgement_survives_a_file():
+    judged = replace(RECORD, truth=Judgement(accuracy=93.5, error=0.2, percentile=80.0))
+    assert SearchEpoch.from_json(json.loads(json.dumps(asdict(judged)))) == judged
+
+
+def test_a_truth_of_an_earlier_version_is_of_cifar10():
+    line = saved()
+    del line["truth"]["data"]
+    assert SearchEpoch.from_json(line) == RECORD
+    assert RECORD.truth.accuracy == 93.1
+
+
 def test_gap_cell_and_truth_may_be_missing():
     without = SearchEpoch.from_json(saved(gap=None, cell=None, truth=None))
     assert (without.gap, without.cell, without.truth) == (None, None, None)
@@ -59,6 +71,8 @@ def test_gap_cell_and_truth_may_be_missing():
         ({"unknown": 1}, TypeError),
         ({"cell": "|a~0|"}, TypeError),
         ({"cell": [1]}, TypeError),
+        ({"truth": {"accuracy": "high", "error": 0.2, "percentile": 80.0}}, TypeError),
+        ({"truth": {"accuracy": 93.5}}, TypeError),
     ],
 )
 def test_what_is_no_epoch_is_refused(changes, error):
