@@ -1,21 +1,24 @@
 """The judge of DARTS cells: what it says of cells, how good it is, and which files it refuses."""
 
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from darts_cells import CELLS, HEADER, made_up, rows, write_cells
+from darts_cells import (
+    CELLS,
+    HEADER,
+    REAL,
+    made_up,
+    needs_the_real_cells,
+    rows,
+    write_cells,
+)
 
 from xnas import DatasetError, Genotype, GenotypeError
 from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import FEWEST_CELLS
 from xnas.space import zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
-
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "nasbench301" / "cells.csv"
-REAL = Path(os.environ.get("XNAS_NASBENCH301", BESIDE))
 
 
 @pytest.fixture(scope="module")
@@ -244,10 +247,7 @@ class TestRefusedFiles:
             SurrogateBenchmark([Genotype.random("darts", 0)], [93.0, 94.0])
 
 
-@pytest.mark.skipif(
-    not REAL.exists(),
-    reason="the 718 cells of NAS-Bench-301 are neither named by XNAS_NASBENCH301 nor in ../shared",
-)
+@needs_the_real_cells
 def test_on_the_real_cells_it_is_as_good_as_asked_for():
     began = time.process_time()
     real = SurrogateBenchmark.load(REAL)

@@ -10,6 +10,7 @@ from pathlib import Path
 import darts_cells
 import pytest
 import torch
+from benchmark_files import read_once
 from nasbench201 import HEADER, OTHERS, rows, with_others, write_table
 from searching import stripes, tiny
 
@@ -176,8 +177,8 @@ def darts(**arguments):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _fitted_once():
-    with darts_cells.fitted_once():
+def _read_once():
+    with read_once():
         yield
 
 

@@ -10,3 +10,10 @@ def truth_text(truth: Truth | Judgement) -> str:
     if isinstance(truth, Truth):
         return f"true accuracy {truth.accuracy:.2f} %"
     return f"judged accuracy {truth.accuracy:.2f} ± {truth.error:.2f} %"
+
+
+def place_text(truth: Truth | Judgement) -> str:
+    """Where that is among other cells, in a few words."""
+    if isinstance(truth, Truth):
+        return f"rank {truth.rank:,}"
+    return f"better than {truth.percentile:.1f} % of random cells"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.benchmarks.tabular import Data
@@ -30,20 +30,6 @@ DATA_OF: dict[str, Data] = {
     "imagenet16120": "imagenet16",
 }
 """The benchmark's data set, by the letters and digits of the name that images have."""
-
-
-class Benchmark(Protocol):
-    """What knows, or estimates, how good the cells of a space are."""
-
-    @property
-    def line(self) -> str:
-        """What its accuracies are, in one line."""
-
-    def on(self, data: str) -> Benchmark:
-        """The same for a search on images of that name."""
-
-    def truth(self, cell: Genotype, with_none: Genotype | None = None) -> Truth | Judgement:
-        """What is known of a cell; `with_none` is the cell if `none` could be chosen."""
 
 
 class KnownCells:
@@ -72,7 +58,7 @@ class KnownCells:
         return KnownCells(self.table, self.source, note=f", which has none on {printable(data)}")
 
     def truth(self, cell: Genotype, with_none: Genotype | None = None) -> Truth:
-        """Look a cell up."""
+        """Look a cell up, and the cell that it would be if `none` could be chosen."""
         table, data = self.table, self.data
         other = None if with_none is None else table[with_none]
         return Truth(
@@ -106,7 +92,7 @@ class JudgedCells:
             f"ones the error is {quality.error:.2f} points, Kendall's tau {quality.kendall:.2f}"
         )
 
-    def on(self, data: str) -> JudgedCells:  # noqa: ARG002 - a benchmark's signature
+    def on(self, data: str) -> JudgedCells:  # noqa: ARG002 - the signature of `KnownCells`
         """The same: its cells were trained on one data set."""
         return self
 
@@ -116,6 +102,8 @@ class JudgedCells:
         return Judgement(accuracy=found.accuracy, error=found.error, percentile=found.percentile)
 
 
+Benchmark = KnownCells | JudgedCells
+"""What knows, or estimates, how good the cells of a space are."""
 BENCHMARKS: dict[str, Callable[[Path], Benchmark]] = {
     "darts": JudgedCells.load,
     "nasbench201": KnownCells.load,
@@ -134,8 +122,11 @@ def require_benchmark(space: str) -> None:
 
 def load_truth(path: Path | None, space: str) -> Benchmark | None:
     """The benchmark that a search of a space is watched by; it is read before anything is written."""
-    if path is None:
-        return None
+    return None if path is None else load_benchmark(path, space)
+
+
+def load_benchmark(path: Path, space: str) -> Benchmark:
+    """Read the file of a space's benchmark."""
     require_benchmark(space)
     return BENCHMARKS[space](path)
 
