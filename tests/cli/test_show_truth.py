@@ -33,11 +33,6 @@ def cells(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    return write_table(tmp_path_factory.mktemp("table") / "c10.csv", rows())
-
-
-@pytest.fixture(scope="module")
 def wide(tmp_path_factory):
     """A table of three data sets, of which one column is missing."""
     columns = OTHERS[:-1]
@@ -68,8 +63,8 @@ def copy(run, tmp_path):
 
 
 @pytest.fixture
-def files(table, cells):
-    return table, cells
+def files(wide, cells):
+    return wide, cells
 
 
 def epochs_shown(out):
@@ -148,15 +143,15 @@ class TestJudged:
 
 
 class TestKnown:
-    def test_a_cell_is_looked_up_with_its_rank(self, capsys, table):
-        status, out, _ = call(capsys, "show", ARCH, "--truth", str(table))
-        bench = TabularBenchmark.load(table)
+    def test_a_cell_is_looked_up_with_its_rank(self, capsys, wide):
+        status, out, _ = call(capsys, "show", ARCH, "--truth", str(wide))
+        bench = TabularBenchmark.load(wide)
         entry = bench[ARCH]
         assert status == 0
         values = (entry.test_200, entry.valid_200, entry.test_12, entry.valid_12)
         row = ["cifar10", f"{bench.rank(ARCH):,}", *(f"{value:.2f}" for value in values)]
-        assert out.splitlines()[-1].split() == row
-        assert "\naccuracy in percent, from c10.csv\n" in out
+        assert out.splitlines()[-3].split() == row
+        assert "\naccuracy in percent, from all.csv\n" in out
 
     def test_other_data_sets_have_lines_of_their_own(self, capsys, wide):
         _, out, _ = call(capsys, "show", ARCH, "--truth", str(wide))
@@ -187,7 +182,7 @@ class TestRefused:
         [
             (
                 "xnas",
-                "c10.csv",
+                "all.csv",
                 "holds cells of the space 'nasbench201': it lacks the column normal; give",
             ),
             (
@@ -204,7 +199,7 @@ class TestRefused:
     def test_a_file_that_does_not_know_the_cell_is_refused_in_one_line(
         self, capsys, files, cell, file, words
     ):
-        folder = files[file != "c10.csv"].parent
+        folder = files[file != "all.csv"].parent
         status, out, err = call(capsys, "show", cell, "--truth", str(folder / file))
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert words in err
