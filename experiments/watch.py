@@ -13,6 +13,7 @@ from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.process.devices import pick_device
 from xnas.records import SearchEpoch, TrainEpoch
+from xnas.report.truths import truth_text
 from xnas.runs.displays import Silence
 
 
@@ -56,7 +57,7 @@ class Watch(Silence):
         if isinstance(record, TrainEpoch) and record.valid_accuracy is not None:
             told += f", validation accuracy {100 * record.valid_accuracy:.2f} %"
         if isinstance(record, SearchEpoch) and record.truth is not None:
-            told += f", true accuracy {record.truth.test_200:.2f} %"
+            told += f", {truth_text(record.truth)}"
         self.say(told)
         if self.stop_after is not None and record.epoch >= self.stop_after:
             self._press()

@@ -22,6 +22,13 @@ HEADER = (
     "params_c10",
     "mflops_c10",
 )
+OTHERS = tuple(
+    f"{begin}_{split}_{epochs}"
+    for begin in ("c100", "in16")
+    for split in ("valid", "test")
+    for epochs in (12, 200)
+)
+"""Columns that a table may have beside them."""
 REAL = os.environ.get("XNAS_NASBENCH201")
 
 needs_the_real_table = pytest.mark.skipif(not REAL, reason="XNAS_NASBENCH201 does not name the table")
@@ -59,6 +66,12 @@ def rows(seed=0):
         table.append([index, arch(operations), *accuracies, parameters(operations), 7.5])
     draw.shuffle(table)
     return table
+
+
+def with_others(table, columns=OTHERS):
+    """The table with accuracies on other data sets, each a part of those on CIFAR-10."""
+    more = [[round(row[3] * (9 - place) / 10, 3) for place in range(len(columns))] for row in table]
+    return [[*row, *added] for row, added in zip(table, more, strict=True)]
 
 
 def write_table(path, table, header=HEADER):

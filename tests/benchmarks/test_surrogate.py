@@ -1,12 +1,18 @@
 """The judge of DARTS cells: what it says of cells, how good it is, and which files it refuses."""
 
-import csv
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from darts_cells import (
+    CELLS,
+    HEADER,
+    REAL,
+    made_up,
+    needs_the_real_cells,
+    rows,
+    write_cells,
+)
 
 from xnas import DatasetError, Genotype, GenotypeError
 from xnas.benchmarks import SurrogateBenchmark
@@ -14,42 +20,10 @@ from xnas.benchmarks.surrogate import FEWEST_CELLS
 from xnas.space import zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "nasbench301" / "cells.csv"
-REAL = Path(os.environ.get("XNAS_NASBENCH301", BESIDE))
-HEADER = ("normal", "reduction", "valid_100", "params_m")
-CELLS = 130
-
-
-def word(cell):
-    """A cell as the file writes it."""
-    return " ".join(f"{edge.operation}:{edge.source}" for node in cell.nodes for edge in node)
-
-
-def made_up(genotype):
-    """An accuracy that depends on operations, more so near the inputs, and on the depth."""
-    worth = {"sep": 0.5, "dil": 0.2, "ski": 0.1, "max": -0.4, "avg": -0.5}
-    total = 92.0
-    for weight, cell in ((1.0, genotype.normal), (0.3, genotype.reduction)):
-        for edge in (edge for node in cell.nodes for edge in node):
-            total += weight * worth[edge.operation[:3]] * (1.0 if edge.source < 2 else 0.6)
-    return round(total, 4)
-
-
-def rows(count=CELLS, start=10_000):
-    """Random cells with those accuracies."""
-    drawn = [Genotype.random("darts", start + seed) for seed in range(count)]
-    return [[word(g.normal), word(g.reduction), made_up(g), 0.7] for g in drawn]
-
-
-def write(path, table, header=HEADER):
-    with path.open("w", encoding="utf8", newline="") as file:
-        csv.writer(file).writerows([header, *table])
-    return path
-
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    return SurrogateBenchmark.load(write(tmp_path_factory.mktemp("cells") / "cells.csv", rows()))
+    return SurrogateBenchmark.load(write_cells(tmp_path_factory.mktemp("cells") / "cells.csv", rows()))
 
 
 class TestAnswers:
@@ -78,7 +52,7 @@ class TestAnswers:
         assert judge.accuracies([]) == []
 
     def test_the_same_rows_in_another_order_make_the_same_judge(self, judge, tmp_path):
-        again = SurrogateBenchmark.load(write(tmp_path / "again.csv", rows()[::-1]))
+        again = SurrogateBenchmark.load(write_cells(tmp_path / "again.csv", rows()[::-1]))
         cells = [Genotype.random("darts", seed) for seed in range(40)]
         assert again.accuracies(cells) == judge.accuracies(cells)
         assert again.quality == judge.quality
@@ -214,7 +188,8 @@ class TestRefusedFiles:
             ),
             (lambda t: t.__setitem__(0, t[0][:2]), "line 2 of .* has not the 4 fields of the header"),
             (lambda t: t.__setitem__(0, [*t[0], 1]), "line 2 of .* has not the 4 fields of the header"),
-            (fractions, "cells.csv: the cells have accuracies as fractions; give them in percent"),
+            (fractions, r"line 2 of .* has the accuracy 0\.9\d+, a fraction; give it in percent"),
+            (put(7, "valid_100", 0.93), r"line 7 of .* has the accuracy 0\.93, a fraction; give it in"),
             (level, "cells.csv: all cells have the accuracy 93.5; there is nothing to learn"),
             (lambda t: t.__delitem__(slice(99, None)), "cells.csv: 99 cells are too few to fit a judge"),
             (lambda t: t.clear(), "cells.csv: 0 cells are too few to fit a judge to; give at least 100"),
@@ -223,7 +198,7 @@ class TestRefusedFiles:
     def test_a_fault_is_one_line_that_names_the_file(self, tmp_path, change, words):
         table = rows()
         change(table)
-        path = write(tmp_path / "cells.csv", table)
+        path = write_cells(tmp_path / "cells.csv", table)
         with pytest.raises(DatasetError, match=words) as caught:
             SurrogateBenchmark.load(path)
         assert str(path) in str(caught.value)
@@ -231,7 +206,7 @@ class TestRefusedFiles:
 
     @pytest.mark.parametrize("missing", HEADER[:3])
     def test_a_column_that_is_not_there_is_named(self, tmp_path, missing):
-        path = write(tmp_path / "cells.csv", [], [name for name in HEADER if name != missing])
+        path = write_cells(tmp_path / "cells.csv", [], [name for name in HEADER if name != missing])
         with pytest.raises(DatasetError, match=f"lacks the column {missing}; give a CSV of DARTS cells"):
             SurrogateBenchmark.load(path)
 
@@ -257,19 +232,22 @@ class TestRefusedFiles:
             SurrogateBenchmark.load(tmp_path / "cells.csv")
 
     def test_the_table_of_nasbench201_is_refused(self, tmp_path):
-        path = write(tmp_path / "c10.csv", [], ["arch", "c10_valid_200", "c10_test_200"])
-        with pytest.raises(DatasetError, match="lacks the column normal; give a CSV of DARTS cells"):
+        path = write_cells(tmp_path / "c10.csv", [], ["arch", "c10_valid_200", "c10_test_200"])
+        words = "holds cells of the space 'nasbench201': it lacks the column normal; give a CSV of DARTS"
+        with pytest.raises(DatasetError, match=words):
             SurrogateBenchmark.load(path)
+
+    def test_fractions_are_refused(self):
+        drawn = [Genotype.random("darts", seed) for seed in range(FEWEST_CELLS)]
+        with pytest.raises(DatasetError, match=r"as fractions, at most 0\.94; give them in percent"):
+            SurrogateBenchmark(drawn, [0.94, *[0.93] * (FEWEST_CELLS - 1)])
 
     def test_lists_of_different_lengths_are_refused(self):
         with pytest.raises(DatasetError, match="1 cells have 2 accuracies; give one for each"):
             SurrogateBenchmark([Genotype.random("darts", 0)], [93.0, 94.0])
 
 
-@pytest.mark.skipif(
-    not REAL.exists(),
-    reason="the 718 cells of NAS-Bench-301 are neither named by XNAS_NASBENCH301 nor in ../shared",
-)
+@needs_the_real_cells
 def test_on_the_real_cells_it_is_as_good_as_asked_for():
     began = time.process_time()
     real = SurrogateBenchmark.load(REAL)

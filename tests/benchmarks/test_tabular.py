@@ -1,5 +1,6 @@
 """The table of NAS-Bench-201: what it answers, and what it says of files that are not one."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -8,12 +9,14 @@ import pytest
 import torch
 from nasbench201 import (
     HEADER,
+    OTHERS,
     REAL,
     all_cells,
     arch,
     needs_the_real_table,
     parameters,
     rows,
+    with_others,
     write_table,
 )
 
@@ -72,6 +75,84 @@ class TestAnswers:
             bench.accuracy(Genotype.random("darts", 0))
         with pytest.raises(GenotypeError, match="node 1 of the architecture is 'conv'"):
             bench.rank("conv")
+
+
+@pytest.fixture(scope="module")
+def wide(table, tmp_path_factory):
+    """A table of all three data sets."""
+    path = tmp_path_factory.mktemp("wide") / "all.csv"
+    return TabularBenchmark.load(write_table(path, with_others(table), (*HEADER, *OTHERS)))
+
+
+class TestOtherDataSets:
+    def test_every_column_is_found(self, wide, table):
+        for row in with_others(table)[::2500]:
+            known = dict(zip((*HEADER, *OTHERS), row, strict=True))
+            for name, begin in (("cifar10", "c10"), ("cifar100", "c100"), ("imagenet16", "in16")):
+                for epochs in (12, 200):
+                    for split in ("valid", "test"):
+                        assert wide.knows(epochs, split, name)
+                        found = wide.accuracy(row[1], epochs, split, name)
+                        assert found == known[f"{begin}_{split}_{epochs}"]
+
+    def test_rank_regret_and_the_best_are_those_of_the_data_set(self, wide, table):
+        # The made-up accuracies on CIFAR-100 fall with those on CIFAR-10, so places are the same.
+        for row in table[:20]:
+            assert wide.rank(row[1], data="cifar100") == wide.rank(row[1])
+            assert wide.percentile(row[1], data="cifar100") == wide.percentile(row[1])
+            assert wide.regret(row[1], data="cifar100") < wide.regret(row[1]) or row[3] == 95
+        assert wide.best(data="imagenet16").arch == wide.best().arch
+
+    def test_each_column_may_be_missing(self, tmp_path, table, bench):
+        some = ("c100_test_200",)
+        path = write_table(tmp_path / "some.csv", with_others(table, some), (*HEADER, *some))
+        found = TabularBenchmark.load(path)
+        name = table[0][1]
+        assert found.accuracy(name, data="cifar100") == round(table[0][3] * 0.9, 3)
+        assert not found.knows(12, data="cifar100")
+        for epochs, split, data, words in (
+            (12, "test", "cifar100", "has no column c100_test_12; beyond CIFAR-10 it has c100_test_200"),
+            (200, "valid", "cifar100", "has no column c100_valid_200; beyond"),
+            (200, "test", "imagenet16", "has no column in16_test_200; beyond"),
+        ):
+            for ask in (found.accuracy, found.rank, found.percentile, found.regret):
+                with pytest.raises(ConfigError, match=words):
+                    ask(name, epochs, split, data)
+        assert not bench.knows(data="cifar100")
+        with pytest.raises(ConfigError, match="c100_test_200; beyond CIFAR-10 it has none"):
+            bench.accuracy(name, data="cifar100")
+
+    def test_another_data_set_is_refused(self, wide):
+        for data in ("svhn", None, []):
+            with pytest.raises(ConfigError, match="knows the data sets cifar10, cifar100, imagenet16"):
+                wide.accuracy(SKIPS, data=data)
+
+    @pytest.mark.parametrize(
+        ("value", "words"),
+        [
+            ("", "line 3 of .* has '' as in16_test_200, which is no number"),
+            (100.5, "line 3 of .* has an accuracy outside 0..100: .*100.5"),
+        ],
+    )
+    def test_a_fault_in_a_further_column_is_named(self, tmp_path, table, value, words):
+        changed = with_others(table)
+        changed[1][len(HEADER) + OTHERS.index("in16_test_200")] = value
+        path = write_table(tmp_path / "all.csv", changed, (*HEADER, *OTHERS))
+        with pytest.raises(DatasetError, match=words):
+            TabularBenchmark.load(path)
+
+    def test_fractions_in_a_further_column_are_refused(self, tmp_path, table):
+        parts = [[*row, row[3] / 100] for row in table]
+        path = write_table(tmp_path / "parts.csv", parts, (*HEADER, "c100_test_200"))
+        with pytest.raises(
+            DatasetError, match=r"largest on cifar100 \(test, 200 epochs\) is 0\.95; they"
+        ):
+            TabularBenchmark.load(path)
+
+    def test_entries_given_in_python_have_the_same_columns(self, wide):
+        first, *rest = wide.entries.values()
+        with pytest.raises(DatasetError, match="entries have different columns; give all of them the"):
+            TabularBenchmark([replace(first, others={}), *rest])
 
 
 class TestIsomorphism:
@@ -187,6 +268,14 @@ class TestFaults:
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
         assert len(TabularBenchmark.load(str(path))) == 15_625
 
+    def test_a_csv_of_darts_cells_is_refused_by_name(self, tmp_path):
+        path = write_table(tmp_path / "cells.csv", [], ["normal", "reduction", "valid_100"])
+        words = (
+            "cells.csv holds cells of the space 'darts': it lacks the column arch; give the CSV of NAS"
+        )
+        with pytest.raises(DatasetError, match=words):
+            TabularBenchmark.load(path)
+
     @pytest.mark.parametrize(
         ("content", "words"),
         [
@@ -263,7 +352,9 @@ def test_columns_twice_fractions_and_long_rows_are_refused(tmp_path):
         TabularBenchmark.load(long)
     places = [index for index, name in enumerate(HEADER) if name.startswith("c10_")]
     parts = [[v / 100 if i in places else v for i, v in enumerate(row)] for row in good]
-    with pytest.raises(DatasetError, match="accuracies as fractions; they are to be in percent"):
+    with pytest.raises(
+        DatasetError, match=r"parts.csv: .* as fractions: the largest on cifar10 \(valid"
+    ):
         TabularBenchmark.load(write_table(tmp_path / "parts.csv", parts))
 
 

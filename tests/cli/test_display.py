@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from xnas.cli.display import SearchDisplay, TrainingDisplay, epoch_line, training_line
-from xnas.records import Deletion, EpochCost, Gap, SearchEpoch, TrainEpoch
+from xnas.records import Deletion, EpochCost, Gap, Judgement, SearchEpoch, TrainEpoch
 
 COST = EpochCost(seconds=3.0, seconds_per_round=0.0123, memory_bytes=5)
 TRAINED = TrainEpoch(
@@ -56,6 +56,11 @@ def test_deletions_and_a_gap_are_added(cell, words):
     line = epoch_line(replace(SEARCHED, deleted=gone, gap=gap), 50)
     assert "experts 27 (-1)" in line
     assert words in line
+
+
+def test_a_judged_accuracy_is_added():
+    judged = replace(SEARCHED, truth=Judgement(accuracy=93.62, error=0.208, percentile=81.5))
+    assert epoch_line(judged, 50).endswith("  judged accuracy 93.62 ± 0.21 %")
 
 
 def test_validation_is_shown_where_there_is_some():

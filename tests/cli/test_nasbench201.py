@@ -71,13 +71,18 @@ def test_the_truth_is_printed_with_every_epoch(run, tmp_path):
     status, told, _ = run("search", "--resume", tmp_path / "run")
     assert (status, Genotype.from_json(found).arch in told) == (0, True)
     assert (tmp_path / "run" / "genotype.json").read_text(encoding="utf8") == found
+    (tmp_path / "run" / "genotype.json").unlink()
+    write_table(table, [[*row[:2], *(12.5,) * 4, *row[6:]] for row in rows()])
+    status, told, err = run("search", "--resume", tmp_path / "run")
+    assert (status, told, err.count("\n")) == (2, "", 1)
+    assert "is not the one that the run began with: it has 12.5 for |" in err
+    assert "; restore that file, or remove it" in err
 
 
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
         (["--space", "nasbench102"], "no search space called 'nasbench102'; did you mean nasbench201"),
-        (["--truth", "c10.csv"], "the truth is known of the space nasbench201, not of darts"),
         (
             [*TINY, "--truth", "there/is/none.csv"],
             "cannot read the benchmark there/is/none.csv: No such",

@@ -774,16 +774,8 @@ def make_command(samples, draw, place):
         words = [kind, "--resume", str(place / "run")]
     elif kind == "search table":
         table = _written(place, "table.csv", damaged(b"arch,c10_valid_200\r\n|none~0|,1", draw))
-        words = [
-            "search",
-            "digits",
-            "--space",
-            "nasbench201",
-            "--truth",
-            str(table),
-            "--out",
-            str(place / "out"),
-        ]
+        search = ["search", "digits", "--space", "nasbench201", "--out", str(place / "out")]
+        words = [*draw.choice((search, ["show", "xnas"])), "--truth", str(table)]
     else:
         make_folder(samples["images"], draw, place)
         words = ["data", str(place / "pictures")]

@@ -130,6 +130,7 @@ def test_a_forged_checkpoint_of_a_search_is_refused_before_the_first_round(searc
         ("deleted", [3]),
         ("cost", {}),
         ("truth", "x"),
+        ("cell", "x"),
     ],
 )
 def test_metrics_that_a_forger_remembers_are_refused_in_one_line(searches, tmp_path, name, value):

@@ -92,6 +92,13 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
     assert result.epochs[-1].cost.seconds_per_round > 0
 
 
+def test_every_epoch_records_its_cell_and_the_last_one_is_the_genotype(finished):
+    out, result, _ = finished
+    cells = [Genotype.from_json(json.dumps(line["cell"])) for line in metrics(out)]
+    assert cells[-1] == Genotype.load(out / "genotype.json") == result.genotype
+    assert cells[0] != cells[-1]
+
+
 def test_experts_leave_during_the_search_and_the_gap_is_measured_before_the_last_round(finished):
     _, result, _ = finished
     assert result.epochs[0].deleted or result.epochs[1].deleted

@@ -1,22 +1,30 @@
-"""Searches of NAS-Bench-201's space: both strings, and a truth that is logged and never used."""
+"""Searches with a truth, looked up or judged, that is logged and never used; NAS-Bench-201's space."""
 
 import json
 import os
+import shutil
 import signal
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import darts_cells
 import pytest
 import torch
-from nasbench201 import HEADER, rows, write_table
+from benchmark_files import read_once
+from nasbench201 import HEADER, OTHERS, rows, with_others, write_table
 from searching import stripes, tiny
 
 from xnas import ConfigError, DatasetError, Genotype, resume_search, search
-from xnas.benchmarks import TabularBenchmark
+from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.engine import load_checkpoint
+from xnas.errors import DamagedFileError
 from xnas.process.interrupt import Interrupted
+from xnas.records import Judgement, SearchEpoch
 from xnas.runs.briefing import cautions
 from xnas.runs.prepare import prepare
 from xnas.runs.search import Silence
+from xnas.runs.tensorboard import search_curves
+from xnas.runs.truth import load_truth, recorded_cell, require_benchmark, require_same
 from xnas.space import SPACES
 from xnas.space.benchmark_supernet import BenchmarkSupernet
 
@@ -59,6 +67,13 @@ def equal(one, other):
     return bool(one == other)
 
 
+def final_state(out):
+    """The last checkpoint of a run without its metrics, which hold the truth."""
+    state = load_checkpoint(max((Path(out) / "checkpoints").iterdir()), torch.device("cpu"))
+    del state["metrics"]
+    return state
+
+
 class Stopping(Silence):
     """Asks to stop after a round."""
 
@@ -90,7 +105,9 @@ def test_the_truth_of_the_present_cell_is_logged_in_every_epoch(watched, truth):
     final = Genotype.load(Path(watched.out) / "genotype.json")
     assert watched.epochs[-1].truth.arch == final.arch == told(watched.out)["arch"]
     assert watched.epochs[-1].truth.arch_with_none == told(watched.out)["arch_with_none"]
-    assert metrics(watched.out)[0]["truth"]["arch"] == watched.epochs[0].truth.arch
+    for line, record in zip(metrics(watched.out), watched.epochs, strict=True):
+        assert line["truth"]["arch"] == line["cell"]["arch"] == record.truth.arch
+        assert search_curves(record)["true accuracy"] == record.truth.test_200
 
 
 @pytest.mark.parametrize("other", ["permuted", None])
@@ -108,12 +125,7 @@ def test_a_search_never_uses_the_truth(tmp_path, watched, request, other):
     assert result.genotype == watched.genotype
     assert result.ledgers == watched.ledgers
     assert told(result.out) == told(watched.out)
-    cpu = torch.device("cpu")
-    kept = [max((Path(r.out) / "checkpoints").iterdir()) for r in (watched, result)]
-    states = [load_checkpoint(path, cpu) for path in kept]
-    for state in states:
-        del state["metrics"]  # those of the truth among them
-    assert equal(*states)
+    assert equal(*(final_state(run.out) for run in (watched, result)))
 
 
 def test_a_stopped_search_goes_on_with_its_truth(tmp_path, truth, watched, monkeypatch):
@@ -151,11 +163,153 @@ def test_a_damaged_truth_is_refused_before_there_is_a_run_folder(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_the_truth_of_another_space_is_not_known(truth):
-    with pytest.raises(
-        ConfigError, match="truth is known of the space nasbench201, not of darts; leave"
-    ):
-        tiny(space="darts", truth=truth)
+def test_a_space_without_benchmarks_is_named(tmp_path):
+    words = "no benchmark knows cells of the space narrow, only of darts and nasbench201; leave --truth"
+    with pytest.raises(ConfigError, match=words):
+        require_benchmark("narrow")
+    with pytest.raises(ConfigError, match=words):
+        load_truth(tmp_path / "cells.csv", "narrow")
+    assert load_truth(None, "narrow") is None
+
+
+def darts(**arguments):
+    """A search with `none` among the experts, which the judge does not know and cells do not have."""
+    usual = {"epochs": 2, "batch_size": 16, "relaxation": 0.05, "include_none": True}
+    return tiny(**usual | arguments)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_once():
+    with read_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cells") / "cells.csv"
+    return darts_cells.write_cells(path, darts_cells.rows(100))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory, cells):
+    return search(darts(out=tmp_path_factory.mktemp("judged") / "run", truth=cells), stripes())
+
+
+class TestJudged:
+    def test_the_present_cell_is_judged_in_every_epoch(self, judged, cells):
+        judge = SurrogateBenchmark.load(cells)
+        for line, record in zip(metrics(judged.out), judged.epochs, strict=True):
+            found = judge.estimate(recorded_cell(record))
+            assert record.truth == Judgement(
+                accuracy=found.accuracy, error=found.error, percentile=found.percentile
+            )
+            assert SearchEpoch.from_json(line | {"cost": asdict(record.cost)}) == record
+        assert recorded_cell(judged.epochs[-1]) == judged.genotype
+        curves = [search_curves(record)["judged accuracy"] for record in judged.epochs]
+        assert curves == [record.truth.accuracy for record in judged.epochs]
+
+    def test_a_search_never_uses_the_judge(self, judged, tmp_path):
+        alone = search(darts(out=tmp_path / "run"), stripes())
+        first, second = metrics(judged.out), metrics(alone.out)
+        assert [line.pop("truth") is None for line in (*first, *second)] == [False, False, True, True]
+        assert first == second
+        assert sum(len(e.deleted) for e in alone.epochs) > 0
+        assert (alone.genotype, alone.ledgers) == (judged.genotype, judged.ledgers)
+        assert told(alone.out) == told(judged.out)
+        states = [final_state(run.out) for run in (judged, alone)]
+        assert equal(*states)
+
+    def test_a_stopped_search_goes_on_with_its_judge_and_with_no_other(self, judged, cells, tmp_path):
+        own, out = shutil.copy(cells, tmp_path / "cells.csv"), tmp_path / "run"
+        with pytest.raises(Interrupted):
+            search(darts(out=out, truth=own), stripes(), display=Stopping(after=3))
+        copy = shutil.copytree(out, tmp_path / "copy")
+        resumed = resume_search(out, data=stripes())
+        assert metrics(resumed.out) == metrics(judged.out)
+        table = darts_cells.rows(100)
+        for row in table:
+            row[2] = round(185 - row[2], 4)
+        darts_cells.write_cells(own, table)
+        before = (copy / "metrics.jsonl").read_bytes()
+        words = "is not the one that the run began with: it has .* for the cell of epoch 1, which had"
+        with pytest.raises(DatasetError, match=words):
+            resume_search(copy, data=stripes())
+        assert (copy / "metrics.jsonl").read_bytes() == before
+
+    def test_how_good_the_judge_is_is_said_in_one_line(self, cells):
+        judge = load_truth(cells, "darts")
+        assert judge.on("cifar100") is judge
+        assert judge.line.startswith(
+            "judged accuracy: estimated from the 100 cells of cells.csv; on held-out ones the error is "
+        )
+
+
+class TestDataSets:
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def _table(cls, tmp_path_factory):
+        path = tmp_path_factory.mktemp("all") / "all.csv"
+        columns = [name for name in OTHERS if name != "in16_test_12"]
+        cls.path = write_table(path, with_others(rows(), columns), (*HEADER, *columns))
+        cls.table = load_truth(path, "nasbench201")
+
+    @pytest.mark.parametrize(
+        ("name", "data"),
+        [
+            ("cifar10", "cifar10"),
+            ("cifar100", "cifar100"),
+            ("CIFAR-100", "cifar100"),
+            ("ImageNet16-120", "imagenet16"),
+            ("imagenet16", "imagenet16"),
+        ],
+    )
+    def test_a_search_is_watched_by_its_own_data_set(self, name, data):
+        mine = self.table.on(name)
+        assert mine.line == f"true accuracy: on {data} after 200 epochs, from all.csv"
+        cell = Genotype.random("nasbench201", 3)
+        seen = mine.truth(cell, with_none=cell)
+        table = self.table.table
+        assert seen.data == data
+        assert seen.accuracy == seen.test_200 == table.accuracy(cell, data=data)
+        assert seen.test_200_with_none == seen.test_200
+        missing = data == "imagenet16"
+        assert seen.test_12 == (None if missing else table.accuracy(cell, 12, data=data))
+        assert seen.rank == table.rank(cell, data=data)
+
+    @pytest.mark.parametrize("name", ["digits", "imagenet", "cifar"])
+    def test_cifar10_serves_others_and_that_is_said(self, name):
+        mine = self.table.on(name)
+        assert mine.data == "cifar10"
+        assert mine.line == (
+            f"true accuracy: on cifar10 after 200 epochs, from all.csv, which has none on {name}"
+        )
+
+    def test_a_search_says_which_data_set_and_logs_it(self, tmp_path):
+        heard = Heard()
+        config = quick(out=tmp_path / "run", truth=self.path, epochs=1, batch_size=40)
+        search(config, replace(stripes(), name="cifar100"), display=heard)
+        assert "true accuracy: on cifar100 after 200 epochs, from all.csv" in heard.said
+        (line,) = metrics(tmp_path / "run")
+        assert line["truth"]["data"] == "cifar100"
+        arch = line["cell"]["arch"]
+        assert line["truth"]["test_200"] == self.table.table.accuracy(arch, data="cifar100")
+
+
+class TestRecordedCells:
+    def test_a_line_of_an_earlier_version_has_the_cell_of_its_truth_or_none(self, watched, judged):
+        assert recorded_cell(replace(watched.epochs[0], cell=None)).arch == watched.epochs[0].truth.arch
+        assert recorded_cell(replace(judged.epochs[0], cell=None)) is None
+        assert recorded_cell(replace(watched.epochs[0], cell=None, truth=None)) is None
+        require_same(load_truth(None, "darts"), judged.epochs)
+
+    def test_a_judged_epoch_without_its_cell_cannot_be_compared(self, judged, cells):
+        require_same(load_truth(cells, "darts"), [replace(judged.epochs[0], cell=None)])
+
+    def test_a_damaged_cell_is_named_by_its_epoch(self, judged):
+        with pytest.raises(
+            DamagedFileError, match=r"metrics\.jsonl is damaged in epoch 1: .*restore it"
+        ):
+            recorded_cell(replace(judged.epochs[0], cell={"format": "xnas-genotype"}))
 
 
 class TestSearches:
@@ -227,7 +381,10 @@ def stopped_with(truth, out):
 
 class Heard(Silence):
     def __init__(self):
-        self.lines = []
+        self.lines, self.said = [], []
+
+    def say(self, line):
+        self.said.append(line)
 
     def warn(self, line):
         self.lines.append(line)

@@ -13,6 +13,8 @@ from xnas.errors import DatasetError
 from xnas.files import open_plain
 
 MOST_BYTES = 1 << 26  # of a file; the table of NAS-Bench-201 has some 2 million
+SIGNS = {"darts": {"normal", "reduction"}, "nasbench201": {"arch"}}
+"""Columns by which a file of cells shows its search space."""
 
 
 def read_rows(
@@ -56,7 +58,9 @@ def _rows(
     names = list(reader.fieldnames or ())
     missing = next((name for name in columns if name not in names), None)
     if missing is not None:
-        raise DatasetError(f"{path} lacks the column {missing}; give {wanted}")
+        other = next((s for s, signs in SIGNS.items() if signs <= set(names) - set(columns)), None)
+        holds = "" if other is None else f"holds cells of the space {other!r}: it "
+        raise DatasetError(f"{path} {holds}lacks the column {missing}; give {wanted}")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise DatasetError(f"{path} has the column {twice} twice; get the file again")

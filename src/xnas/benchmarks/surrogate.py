@@ -92,7 +92,9 @@ class SurrogateBenchmark:
             )
         known = np.array(accuracies, dtype=np.float64)
         if known.max() <= 1:
-            raise DatasetError("the cells have accuracies as fractions; give them in percent")
+            raise DatasetError(
+                f"the cells have accuracies as fractions, at most {known.max():g}; give them in percent"
+            )
         if known.max() == known.min():
             raise DatasetError(f"all cells have the accuracy {known[0]:g}; there is nothing to learn")
         operations, sources = encode(cells)
@@ -232,6 +234,8 @@ def read_cells(path: Path | str) -> tuple[list[Genotype], list[float]]:
         accuracy = number(row[ACCURACY], ACCURACY, where)
         if not 0 <= accuracy <= 100:
             raise DatasetError(f"{where} has an accuracy outside 0..100: {accuracy}; get the file again")
+        if 0 < accuracy <= 1:
+            raise DatasetError(f"{where} has the accuracy {accuracy:g}, a fraction; give it in percent")
         accuracies.append(accuracy)
     return list(cells), accuracies
 

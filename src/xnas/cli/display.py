@@ -13,6 +13,7 @@ from xnas.cli.printing import warn
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
+from xnas.report.truths import truth_text
 from xnas.runs.briefing import duration
 from xnas.words import printable, printable_lines
 
@@ -147,5 +148,5 @@ def epoch_line(record: SearchEpoch, epochs: int) -> str:
         line += f"  gap: mixture {100 * g.mixture:.1f}, experts {100 * g.experts:.1f}"
         line += " %, cell unknown" if g.cell is None else f", cell {100 * g.cell:.1f} %"
     if record.truth is not None:
-        line += f"  true accuracy {record.truth.test_200:.2f} %"
+        line += f"  {truth_text(record.truth)}"
     return line

@@ -10,6 +10,7 @@ import torch
 from cyclopts import Parameter
 
 from xnas.cli.printing import say
+from xnas.cli.show_truth import truth_lines, unfinished_lines, unfinished_run
 from xnas.errors import ConfigError
 from xnas.paper.cell_depths import mean_random_depth
 from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
@@ -41,6 +42,7 @@ def show(
     *,
     zoo: Annotated[bool, Parameter(negative="")] = False,
     svg: Path | None = None,
+    truth: Path | None = None,
 ) -> None:
     """Draw a cell in the terminal, with its depth and the sizes of its networks; or list known cells.
 
@@ -53,19 +55,22 @@ def show(
         List all published cells instead.
     svg
         Also draw the cell into this file.
+    truth
+        CSV of a benchmark, as for xnas search: also print the accuracy of the cell and, given the run
+        folder of a search, of the cell of every epoch.
     """
-    if (cell is None) != zoo:
-        given = "both" if zoo else "neither"
-        raise ConfigError(f"give a cell, or --zoo to list the published ones; got {given}")
-    if svg is not None and (zoo or svg.suffix.lower() != ".svg"):
-        wanted = "a cell to draw" if zoo else "a name that ends in .svg"
-        raise ConfigError(f"--svg draws an SVG, got {svg}; give {wanted}")
+    _require_one_use(cell, zoo=zoo, svg=svg, truth=truth)
     if cell is None:
         say(zoo_lines())
+        return
+    unfinished = None if truth is None or svg is not None else unfinished_run(cell)
+    if truth is not None and unfinished is not None:
+        say(unfinished_lines(unfinished, truth))
         return
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = genotype_of(published or cell)
     where = cell if published or is_arch(cell) else genotype_file(cell)
+    judged = None if truth is None else truth_lines(cell, genotype, truth)
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
     if SPACES[genotype.space].defaults.networks is NETWORKS:
         say(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
@@ -75,6 +80,8 @@ def show(
         say(own_size_lines(genotype))
     if published:
         say(f"\n{source_lines(zoo_cell(published))}")
+    if judged is not None:
+        say(f"\n{judged}")
     if svg is not None:
         from xnas.report.cell_figure import (  # noqa: PLC0415 - it imports matplotlib
             draw_genotype,
@@ -83,6 +90,18 @@ def show(
 
         save_svg(draw_genotype(genotype), svg)
         say(f"drawn in {printable(svg)}")
+
+
+def _require_one_use(cell: str | None, *, zoo: bool, svg: Path | None, truth: Path | None) -> None:
+    """Raise unless the arguments ask for a cell or for the zoo, and for what that can give."""
+    if (cell is None) != zoo:
+        given = "both" if zoo else "neither"
+        raise ConfigError(f"give a cell, or --zoo to list the published ones; got {given}")
+    if svg is not None and (zoo or svg.suffix.lower() != ".svg"):
+        wanted = "a cell to draw" if zoo else "a name that ends in .svg"
+        raise ConfigError(f"--svg draws an SVG, got {svg}; give {wanted}")
+    if truth is not None and zoo:
+        raise ConfigError(f"--truth is about one cell, got {truth} with --zoo; give a cell")
 
 
 def show_genotype(genotype: Genotype) -> str:

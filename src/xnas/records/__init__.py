@@ -23,6 +23,7 @@ from xnas.records.searching import (
     Deletion,
     EdgeChoice,
     Gap,
+    Judgement,
     SearchEpoch,
     Truth,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "ExportResult",
     "ExportedFile",
     "Gap",
+    "Judgement",
     "Latency",
     "Ledger",
     "Point",

@@ -66,12 +66,32 @@ class Truth:
     arch: str
     test_200: float
     """Test accuracy in percent after 200 epochs of training."""
-    test_12: float
+    test_12: float | None
+    """After 12; None if the table does not have it."""
     rank: int
     """Place among all cells, from 1."""
     arch_with_none: str | None
     """The cell if `none` could be chosen, in spaces that have it."""
     test_200_with_none: float | None
+    data: str = "cifar10"
+    """The benchmark's data set: `cifar10`, `cifar100` or `imagenet16`."""
+
+    @property
+    def accuracy(self) -> float:
+        """In percent."""
+        return self.test_200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a judge estimates of the cell that a search would give now. The search does not see it."""
+
+    accuracy: float
+    """Validation accuracy in percent."""
+    error: float
+    """Expected root-mean-square error of it, in points."""
+    percentile: float
+    """Percent of random cells that are judged worse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +124,9 @@ class SearchEpoch:
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
-    truth: Truth | None = None
+    cell: dict[str, Any] | None = None
+    """The cell that the search would give now, as genotype.json has it; None in older files."""
+    truth: Truth | Judgement | None = None
     cost: EpochCost
 
     @classmethod
@@ -113,9 +135,17 @@ class SearchEpoch:
         nested = {
             "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
             "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
-            "truth": None if saved.get("truth") is None else Truth(**saved["truth"]),
+            "truth": None if saved.get("truth") is None else _truth(saved["truth"]),
             "cost": EpochCost(**saved["cost"]),
         }
         record = cls(**{**saved, **nested})
+        if not isinstance(record.cell, dict | None):
+            raise TypeError(f"cell is a {type(record.cell).__name__}")
         require_numbers(record)
         return record
+
+
+def _truth(saved: dict[str, Any]) -> Truth | Judgement:
+    record = Truth(**saved) if "arch" in saved else Judgement(**saved)
+    require_numbers(record)
+    return record

@@ -7,13 +7,13 @@ GPU the same round is captured in a CUDA graph and replayed (`engine/capture.py`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from xnas.benchmarks import TabularBenchmark
 from xnas.data import Images, load_data, stream_seed
 from xnas.engine import (
     captured_round,
@@ -40,7 +40,14 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.sources import EMBEDDED, given_data, require_config
 from xnas.runs.tensorboard import search_curves
-from xnas.runs.truth import load_truth, require_same, space_of, truth_again, truth_of
+from xnas.runs.truth import (
+    Benchmark,
+    load_truth,
+    require_same,
+    space_of,
+    truth_again,
+    truth_of,
+)
 from xnas.space import Genotype
 from xnas.space.discretize import chosen_cells, strongest_cell
 
@@ -66,7 +73,7 @@ def search(
     require_config("search", SearchConfig, config)
     data = given_data(data, config.out)
     ranks = join_ranks()
-    truth = load_truth(config.truth)
+    truth = load_truth(config.truth, config.space)
     images = load_data(data, config) if isinstance(data, str) else data
     shown = _shown(display, ranks)
     job = SearchJob(prepare(config, images, ranks), images, truth, shown)
@@ -89,12 +96,12 @@ def resume_search(
     shown = _shown(display, ranks)
 
     @cache
-    def truth(path: Path | None) -> TabularBenchmark | None:
-        return truth_again(path, shown.warn)
+    def truth(path: Path | None, space: str) -> Benchmark | None:
+        return truth_again(path, space, shown.warn)
 
     def build(_: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
-        table = truth(config.truth)
-        return SearchJob(prepare(config, images, ranks), images, table, shown)
+        benchmark = truth(config.truth, config.space)
+        return SearchJob(prepare(config, images, ranks), images, benchmark, shown)
 
     return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
@@ -106,11 +113,12 @@ class SearchJob:
         self,
         prepared: Prepared,
         images: Images,
-        truth: TabularBenchmark | None,
+        truth: Benchmark | None,
         display: SearchDisplay,
     ) -> None:
-        """`truth` is a benchmark's table that cells are looked up in, for the record alone."""
-        self.prepared, self.images, self.truth, self.display = prepared, images, truth, display
+        """`truth` is a benchmark that is asked for cells, for the record alone."""
+        self.prepared, self.images, self.display = prepared, images, display
+        self.truth = None if truth is None else truth.on(images.name)
         self.search, self.ranks = prepared.search, prepared.search.ranks
         self.device = self.search.device
         self.seed = stream_seed(prepared.config.seed, "device")
@@ -134,8 +142,9 @@ class SearchJob:
         )
 
     def introduction(self) -> list[str]:
-        """What was chosen, and how large the search is."""
-        return introduction(self.prepared, self.images)
+        """What was chosen, how large the search is, and which accuracies it is watched by."""
+        watched = [] if self.truth is None else [self.truth.line]
+        return introduction(self.prepared, self.images) + watched
 
     def cautions(self) -> list[str]:
         """Warnings before the first round."""
@@ -167,7 +176,7 @@ class SearchJob:
             self.display.say(line)
 
     def end_epoch(self, cost: EpochCost) -> SearchEpoch:
-        """Delete wiped experts, and look up what a benchmark knows of the present cell."""
+        """Delete wiped experts; record the present cell and what a benchmark knows of it."""
         search, gap = self.search, self.gap
         if gap is None and (search.epoch + 1) % self.config.gap_every == 0:
             gap = discretization_gap(search)
@@ -175,7 +184,9 @@ class SearchJob:
         warm = search.epoch == search.settings.warmup_epochs
         if record.deleted or warm or search.settled_at == search.rounds:
             self.replay = None  # the captured round is no longer the one to play; its memory is freed
-        return record if self.truth is None else replace(record, truth=truth_of(search, self.truth))
+        truth = None if self.truth is None else truth_of(search, self.truth)
+        cell = search.standing().cell(space_of(search))
+        return replace(record, cell=json.loads(cell.to_json()), truth=truth)
 
     def curves(self, record: SearchEpoch) -> dict[str, float]:
         """Losses, accuracies, entropies, experts and rewards."""

@@ -11,6 +11,7 @@ from xnas.errors import ConfigError
 from xnas.methods import METHODS
 from xnas.options import POSITIVE, SHARE, Bound, at_least, at_most, option, require_within
 from xnas.runs.options import ComputeOptions, RunOptions
+from xnas.runs.truth import require_benchmark
 from xnas.space import SPACES
 
 FEW_IMAGES = 1000
@@ -83,8 +84,9 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     gap_every: int = option(10, at_least(1), group="Output")
     """Measure the discretization gap every so many epochs, and at the end."""
     truth: Path | None = option(None, on_resume="free", group="Output")
-    """CSV of NAS-Bench-201: log the true accuracy of the current cell after every epoch. The search does
-    not use it."""
+    """CSV of a benchmark: log the accuracy of the current cell after every epoch. On nasbench201 the
+    table of all cells, on darts cells with accuracies from which those of others are estimated. The
+    search does not use it."""
 
     def __post_init__(self) -> None:
         dropout: object = self.skip_dropout
@@ -132,8 +134,5 @@ def _require_space(config: SearchConfig) -> None:
             "own name"
         )
     require_within("cells", config.cells, at_least(space.defaults.least_cells))
-    if config.truth is not None and config.space != "nasbench201":
-        raise ConfigError(
-            f"the truth is known of the space nasbench201, not of {config.space}; leave --truth out, or "
-            "use --space nasbench201"
-        )
+    if config.truth is not None:
+        require_benchmark(config.space)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from xnas.records import SearchEpoch, TrainEpoch
+from xnas.records import SearchEpoch, TrainEpoch, Truth
 
 
 class Curves:
@@ -68,7 +68,8 @@ def search_curves(record: SearchEpoch) -> dict[str, float]:
         numbers[f"experts/{kind}"] = record.experts_alive[kind]
         numbers |= {f"reward of {kind}/{op}": r for op, r in record.rewards[kind].items()}
     if record.truth is not None:
-        numbers["true accuracy"] = record.truth.test_200
+        kind = "true" if isinstance(record.truth, Truth) else "judged"
+        numbers[f"{kind} accuracy"] = record.truth.accuracy
     return numbers
 
 
