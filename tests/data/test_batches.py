@@ -194,6 +194,16 @@ def test_a_limited_evaluation_sees_the_same_mixed_images_each_time_and_moves_not
     assert labels_of(batches.whole(limit=10**6)) == labels_of(batches.whole())
 
 
+def test_an_evaluation_may_begin_later_in_a_ring_of_the_same_images():
+    batches = source(count=48)
+    (all_of_them,) = [[label for labels in labels_of(batches.whole()) for label in labels]]
+    turned = [label for labels in labels_of(batches.whole(skip=2)) for label in labels]
+    assert turned == all_of_them[16:] + all_of_them[:16]
+    second, third = labels_of(batches.whole(limit=1, skip=1)), labels_of(batches.whole(limit=1, skip=2))
+    assert second + third == labels_of(batches.whole(limit=2, skip=1))
+    assert labels_of(batches.whole(limit=1, skip=6)) == labels_of(batches.whole(limit=1))
+
+
 def test_a_small_test_part_is_evaluated_in_one_short_batch():
     ((images, _),) = source(count=5, batch_size=96).whole()
     assert len(images) == 5

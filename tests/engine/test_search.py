@@ -397,6 +397,34 @@ def test_what_a_plain_supernet_cannot_do_is_told():
         own_search(skip_dropout=(0.5, 0.5))
     with pytest.raises(ConfigError, match="Chain does not spread"):
         own_search(accounting="sample")
+    with pytest.raises(ConfigError, match="expert_dropout=0 and absence_batches=0"):
+        own_search(absence_batches=1)
+
+
+def test_while_the_weights_warm_up_mixtures_rest_and_the_game_has_not_begun():
+    search = engine(epochs=4, warmup=0.5)
+    assert search.settings.warmup_epochs == 2
+    for epoch in range(4):
+        search.begin_epoch()
+        weights = values(search.weights)
+        for _ in range(search.settings.rounds_per_epoch):
+            play_round(search)
+        assert not any(torch.equal(a, b) for a, b in zip(weights, search.weights, strict=True))
+        uniform = all(torch.equal(m, torch.full_like(m, 1 / 7)) for m in search.mixtures.values())
+        assert uniform == (epoch < 2)
+        assert search.learning_rounds == max(0, epoch - 1) * search.settings.rounds_per_epoch
+        record = end_epoch(search)
+        assert (record.rewards["normal"] == {}) == (epoch < 2)
+        assert record.valid_loss > 0
+    rounds = 2 * search.settings.rounds_per_epoch
+    for mixture in search.mixtures.values():
+        assert search.method.ledger(mixture).rounds == rounds  # the horizon of the game
+        assert search.method.param_groups[0]["horizon"] == rounds
+
+
+def test_at_least_one_epoch_is_left_to_learn_in():
+    assert engine(epochs=1, warmup=0.9).settings.warmup_epochs == 0
+    assert engine(epochs=3, warmup=0.99).settings.warmup_epochs == 2
 
 
 def test_bfloat16_rounds_stay_near_those_in_float32():

@@ -143,6 +143,11 @@ RUNS = {
             "search-streamed", "search", {"stream": True, "image_size": 8, "batch_size": 4}, image_folder
         ),
         Run("search-fused", "search", {"backend": "fused", "relaxation": 0.02}),
+        Run(
+            "search-guards",
+            "search",
+            {"expert_dropout": 0.5, "best_temperature": True, "warmup": 0.5, "edges": "absence"},
+        ),
         Run("train-quick", "train", {"cell": "xnas"}, stop=6),
         Run("train-digits", "train", {"cell": "xnas", "batch_size": 96}, lambda _: "digits", stop=20),
         Run("train-validation", "train", {"cell": "xnas", "validation": 0.2, "average": 0.8}, stop=5),

@@ -74,6 +74,20 @@ def test_deleting_an_expert_of_weight_zero_changes_no_prediction():
     torch.testing.assert_close(forecaster(x, mixture), 70 * x)
 
 
+@pytest.mark.parametrize("mixture", [[0.3, 0.0, 0.7], [0.0, 0.0, 0.0]])
+def test_evaluation_does_not_compute_experts_without_a_weight(mixture):
+    forecaster, mixture = three(), torch.tensor(mixture)
+    x = torch.randn(4, 2)
+    asked = []
+    for name, expert in forecaster.experts.items():
+        expert.register_forward_hook(lambda *_, name=name: asked.append(name))
+    with torch.no_grad():
+        found = forecaster(x, mixture)
+    assert asked == (["one", "hundred"] if mixture.any() else ["one"])  # one gives the shape of zeros
+    assert torch.equal(found, forecaster(x, mixture))
+    assert len(asked) == (5 if mixture.any() else 4)
+
+
 def test_optimizer_and_forecaster_retire_experts_together():
     # The loss is the prediction: "one" is best, "hundred" loses 0.99 a round and cannot catch up after
     # round 40 of 60 (0.99 t > 2 (60 - t) from t = 41); "ten" is 0.09 a round behind and goes at the end.

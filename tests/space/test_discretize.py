@@ -293,6 +293,40 @@ def test_edges_still_differ_after_algorithm_1_has_wiped_out_all_but_one():
     assert {e.operation for n in genotype.normal.nodes for e in n} == {"sep_conv_3x3"}
 
 
+def test_costs_of_absence_rank_edges_and_strengths_still_choose_operations():
+    strengths, costs = tables(value=0.1), {k: torch.zeros(14, dtype=torch.float64) for k in DARTS.kinds}
+    at(strengths, 0, 4)[SEP3] = 0.9  # the strongest edge of node 4, which no loss misses
+    at(strengths, 3, 4)[SKIP] = 0.2
+    costs[CellKind.NORMAL][DARTS.edges.index((1, 4))] = 0.02
+    costs[CellKind.NORMAL][DARTS.edges.index((3, 4))] = 0.01
+    costs[CellKind.NORMAL][DARTS.edges.index((2, 4))] = -0.01  # the loss falls without it
+    choices = explain(strengths, everybody(), DARTS, None, costs)
+    assert kept_sources(choices, 4) == [1, 3]
+    assert choice(choices, 3, 4).operation == "skip_connect"
+    assert choice(choices, 3, 4).decided_by == choice(choices, 2, 4).decided_by == "cost of absence"
+    assert choice(choices, 1, 4).absence_cost == 0.02
+    assert kept_sources(explain(strengths, everybody(), DARTS), 4) == [0, 3]
+    assert [
+        e.source for e in discretize(strengths, everybody(), DARTS, None, costs).normal.nodes[2]
+    ] == [
+        1,
+        3,
+    ]
+
+
+def test_equal_costs_leave_the_choice_to_strengths():
+    strengths, costs = tables(value=0.1), {k: torch.ones(14, dtype=torch.float64) for k in DARTS.kinds}
+    at(strengths, 2, 4)[SEP3] = 0.9
+    choices = explain(strengths, everybody(), DARTS, None, costs)
+    assert kept_sources(choices, 4) == [0, 2]
+    assert choice(choices, 2, 4).decided_by == "strength"
+
+
+def test_costs_of_another_shape_are_refused():
+    with pytest.raises(ConfigError, match=r"edge_costs of the normal cell has shape \(14, 7\)"):
+        discretize(tables(value=0.1), everybody(), DARTS, None, tables())
+
+
 def test_choices_are_frozen_and_become_json():
     first, *_ = explain(tables(value=1 / 7), everybody(), DARTS, tables())
     with pytest.raises(FrozenInstanceError):
