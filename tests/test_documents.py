@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from test_layering import LAYERS
 
-from xnas.paper.reproduce import ReproduceConfig, reproduce
+from xnas.paper.options import ReproduceConfig
+from xnas.paper.reproduce import reproduce
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")

@@ -15,7 +15,7 @@ from xnas.cli.export import export
 from xnas.cli.search import search
 from xnas.cli.train import train
 from xnas.data import DataOptions
-from xnas.data.options import SourceOptions
+from xnas.data_options import SourceOptions
 from xnas.options import (
     NOT_NEGATIVE,
     POSITIVE,

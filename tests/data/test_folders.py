@@ -10,7 +10,7 @@ from PIL import Image
 
 from xnas.data import BatchSettings, BatchSource, halves, list_folder, load_data
 from xnas.data.folders import load_files
-from xnas.data.options import DataOptions
+from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 
 

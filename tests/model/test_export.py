@@ -14,7 +14,8 @@ from xnas import ConfigError
 from xnas.data import load_data, standardize
 from xnas.model import export as job
 from xnas.model.export import TOLERANCE, compare, latency, onnx_answers
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.export import export_run
+from xnas.runs.model_options import ExportConfig
 
 NAMES = {"model.json", "model.safetensors", "model.onnx", "model.pt2"}
 

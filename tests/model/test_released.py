@@ -11,7 +11,8 @@ from xnas import ConfigError
 from xnas.data import load_data, standardize
 from xnas.data.cifar import MEAN, STD
 from xnas.model.released import RELEASED
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 from xnas.space.authors_weights import to_authors_layout
 
 CPU = EvaluateConfig(device="cpu")

@@ -11,7 +11,8 @@ from trained import edited, network, saved_run
 from xnas import ConfigError, DatasetError, ImageData
 from xnas.data import StreamedImages, load_data, standardize
 from xnas.model.evaluation_files import read_evaluation
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 
 CPU = EvaluateConfig(device="cpu")
 

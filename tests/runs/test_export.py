@@ -12,7 +12,8 @@ import xnas
 from xnas import ConfigError
 from xnas.model import export as job
 from xnas.process.folder import storage_errors
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.export import export_run
+from xnas.runs.model_options import ExportConfig
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from xnas.data import load_data
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.model.model_card import read_card
 from xnas.options import typed_options
-from xnas.runs.evaluate import EvaluateConfig
+from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.run_data import CHANGED, inherit_data_options, is_its_own, load_own_data
 from xnas.runs.train_config import TrainConfig, resolve_images
 

@@ -23,7 +23,8 @@ from xnas.model.model_card import read_card
 from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
 from xnas.runs.cells import genotype_of
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.train import Silence, resume_training, train
 
 EVERYTHING = {  # all that has a state of its own; rates by the epoch

@@ -13,9 +13,9 @@ from reprlib import repr as brief
 import torch
 from torch import Tensor
 
+from xnas.data_options import SMALLEST_SIDE
 from xnas.errors import DatasetError
 
-SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 LONGEST_NAME = 1000  # characters; a file's may have 255 bytes
 
 

@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 
 from xnas.data.budget import available_memory, streams
-from xnas.data.consistency import SMALLEST_SIDE
 from xnas.data.decoding import GREY_MODES, decode_image, image_header
 from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder, require_validation_part
 from xnas.data.image_files import Images, Paths, StreamedImages
 from xnas.data.images import ImageData
-from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
+from xnas.data_options import SMALLEST_SIDE, DataOptions
 from xnas.errors import DatasetError
 from xnas.words import counted
 

@@ -1,17 +1,22 @@
-"""Options of how a dataset is found and read, shared by every command that reads images."""
+"""Options of how a dataset is found and read, shared by every command that reads images.
+
+They stand above `xnas.data`, which imports torch, so that the help of a command does not wait for it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from xnas.data.consistency import SMALLEST_SIDE
-from xnas.data.sizes import Resize
 from xnas.errors import ConfigError
 from xnas.options import Bound, Options, at_least, at_most, option
 
+SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 LARGEST_SIDE = 4096  # anything larger is a mistake, or would fill the memory
+
+Resize = Literal["crop", "pad", "stretch"]
+"""Rule by which images are resized: `crop`, `pad` or `stretch`."""
 
 
 @dataclass(frozen=True, kw_only=True)
