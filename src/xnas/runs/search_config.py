@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from xnas.data import DataOptions
+from xnas.data_options import DataOptions
 from xnas.errors import ConfigError
-from xnas.methods import METHODS
 from xnas.options import POSITIVE, SHARE, Bound, at_least, at_most, option, require_within
 from xnas.runs.options import ComputeOptions, RunOptions
-from xnas.space import SPACES
 
 FEW_IMAGES = 1000
 LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
@@ -88,6 +86,8 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
         if isinstance(dropout, int | float):
             object.__setattr__(self, "skip_dropout", f"{dropout:g}")
         super().__post_init__()
+        from xnas.methods import METHODS  # noqa: PLC0415 - imports torch, which --help does without
+
         METHODS[self.method]
         _require_space(self)
         if self.skip_dropout is not None:
@@ -122,6 +122,8 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
 
 def _require_space(config: SearchConfig) -> None:
     """Raise unless the space is known and the settings suit it."""
+    from xnas.space import SPACES  # noqa: PLC0415 - imports torch
+
     space = SPACES[config.space]
     if space.name != config.space:
         raise ConfigError(
