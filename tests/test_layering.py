@@ -9,9 +9,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "xnas"
 LAYERS = [
     "errors",
     "records",
+    "words",
     "registry",
     "files",
-    "words",
     "options",
     "data_options",
     "theory",
@@ -36,7 +36,7 @@ LAYERS = [
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
-ABOVE["registry"] = ABOVE["options"] = {"errors"}
+ABOVE["registry"] = ABOVE["options"] = {"errors", "words"}
 ABOVE["data_options"] = {"errors", "options"}
 ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}

@@ -24,6 +24,7 @@ from types import UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
+from xnas.words import alternatives
 
 LARGEST = 1 << 63  # no tensor, and no generator, holds more
 
@@ -216,8 +217,7 @@ def _docstrings(kind: type) -> dict[str, str]:
 def kinds_in_words(hint: Any, *, unset: bool = True) -> str:  # noqa: ANN401 - any annotation
     """What an annotation allows, in words; without `unset`, None is left out."""
     kinds = (kind for kind in _kinds(hint) if unset or kind is not type(None))
-    names = [name for kind in kinds for name in _names_of(kind)]
-    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return alternatives([name for kind in kinds for name in _names_of(kind)])
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any annotation
