@@ -267,8 +267,8 @@ def _signals_kept() -> Iterator[None]:
     """Start workers that get neither Ctrl-C nor SIGTERM, and whose deaths interrupt nothing.
 
     Signals to all processes of a run are meant for this one, which ends its workers; they inherit what
-    is blocked here. At a death torch would raise an error wherever this process is, in the middle of a
-    checkpoint, too. `next` finds a dead worker within seconds without that.
+    is blocked here. At a death torch would raise an error wherever this process is, even in the middle
+    of a checkpoint. `next` finds a dead worker within seconds without that.
     """
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     at_death = signal.getsignal(signal.SIGCHLD)
