@@ -1,4 +1,4 @@
-"""What a training step costs: measured on this machine, told as a table."""
+"""What a training step costs: measured on this machine, printed as a table."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from xnas.report.tables import train_cost_table
 SMALL = BenchTrainConfig(cells=3, channels=2, batch_size=4, image_size=8, steps=5, device="cpu")
 
 
-def test_plain_steps_are_timed_and_told():
+def test_plain_steps_are_timed_and_reported():
     costs = [measure_case(case, SMALL) for case in ON_CPU]
     assert [cost.case for cost in costs] == list(ON_CPU)
     assert all(cost.milliseconds > 0 and cost.device == "CPU" for cost in costs)

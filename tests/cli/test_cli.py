@@ -102,7 +102,7 @@ def test_help_is_complete_and_names_every_item(capsys):
     assert "Monte-Carlo runs of the stochastic study." in text
 
 
-def test_version_is_told(capsys):
+def test_version_is_reported(capsys):
     assert run(capsys, "--version")[1].strip() == __version__
 
 
@@ -146,7 +146,7 @@ def test_python_dash_m_is_the_same_command():
     assert done.stdout.strip() == __version__
 
 
-def test_an_interrupt_is_told_in_one_line(capsys, monkeypatch):
+def test_an_interrupt_is_reported_in_one_line(capsys, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 

@@ -85,7 +85,7 @@ def test_the_truth_is_printed_with_every_epoch(run, tmp_path):
         (["--space", "nasbench201", "--cells", "0"], "cells must be at least 1, got 0"),
     ],
 )
-def test_settings_that_cannot_be_used_are_told_in_one_line(run, tmp_path, flags, words):
+def test_settings_that_cannot_be_used_are_reported_in_one_line(run, tmp_path, flags, words):
     status, _, err = run("search", "digits", *flags, "--out", tmp_path / "run")
     assert status == 2
     assert words in err
@@ -109,7 +109,7 @@ def test_a_cell_is_shown_with_its_string_and_the_benchmark_s_network(run, cell):
     assert "imagenet" not in told
 
 
-def test_a_malformed_string_is_told_in_one_line(run):
+def test_a_malformed_string_is_reported_in_one_line(run):
     status, told, err = run("show", arch(["conv"] * 6))
     assert (status, told) == (2, "")
     assert "node 1 of the normal cell uses 'conv', which the space 'nasbench201' does not have" in err

@@ -14,7 +14,7 @@ def run(capsys, *arguments):
     return status, captured.out, captured.err
 
 
-def test_reproduce_tells_what_it_made(capsys, tmp_path):
+def test_reproduce_reports_what_it_made(capsys, tmp_path):
     status, out, err = run(capsys, "reproduce", "attenuation", "--out", str(tmp_path / "x"))
     assert (status, err) == (0, "")
     assert out.startswith("attenuation  1 figure in")

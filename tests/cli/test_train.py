@@ -86,7 +86,7 @@ def test_a_run_on_images_of_a_program_wants_data_to_be_named(capsys, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_the_best_weights_and_the_time_left_are_told(capsys, tmp_path):
+def test_the_best_weights_and_the_time_left_are_reported(capsys, tmp_path):
     out = tmp_path / "run"
     status, told, _ = run(capsys, "train", "xnas", "--out", out, *TINY, "--validation", "0.5")
     assert status == 0
@@ -103,7 +103,7 @@ def test_quiet_prints_nothing(capsys, tmp_path):
     assert (out / "model.json").exists()
 
 
-def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monkeypatch, finished):
+def test_ctrl_c_says_how_to_resume_and_resuming_ends_alike(capsys, tmp_path, monkeypatch, finished):
     out = tmp_path / "run"
 
     def interrupt(_, training):
@@ -121,7 +121,7 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monk
     assert metrics(out) == metrics(finished)
 
 
-def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_path, monkeypatch):
+def test_what_is_given_anew_holds_for_one_call_and_is_reported_again(capsys, tmp_path, monkeypatch):
     out, stop = tmp_path / "run", 3
 
     def interrupt(_, training):
@@ -145,7 +145,7 @@ def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_pat
     assert "resuming after step 5" in told
 
 
-def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
+def test_a_network_within_limits_is_picked_and_reported(capsys, tmp_path):
     flags = ["--cells", "3", "--epochs", "1", "--batch-size", "512", "--max-params", "5e4"]
     status, told, _ = run(capsys, "train", "xnas", "--out", tmp_path / "run", "--device", "cpu", *flags)
     assert status == 0

@@ -32,7 +32,7 @@ def source(count=50, indices=None, **changes):
     return BatchSource(images, torch.arange(count), chosen, BatchSettings(**{**settings, **changes}))
 
 
-def test_a_batch_is_standardised_images_beside_their_labels():
+def test_a_batch_is_standardised_images_with_their_labels():
     batches = source()
     batches.begin_epoch(0, 6)
     for images, labels in play(batches, 6):

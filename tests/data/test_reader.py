@@ -145,7 +145,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_worker_that_dies_is_told_in_one_line(opened):
+def test_a_worker_that_dies_is_reported_in_one_line(opened):
     source = StreamSource(
         DeadlyImages(50), torch.arange(50), torch.arange(50), BatchSettings(**SETTINGS), workers=1
     )
@@ -188,7 +188,7 @@ def test_signals_to_all_processes_leave_workers_alone(streamed, in_memory):
 
 
 @pytest.fixture
-def short_of_patience(impatient, monkeypatch):  # noqa: ARG001 - the other waits, too
+def short_of_patience(impatient, monkeypatch):  # noqa: ARG001 - the other also waits
     monkeypatch.setattr(reader, "CHECK_SECONDS", 0.1)
     monkeypatch.setattr(reader, "STALL_SECONDS", 0.5)
 

@@ -80,6 +80,6 @@ def test_a_file_needs_a_cell_and_the_right_sizes(tmp_path):
         ({"network": "imagenet"}, "--network can be said"),
     ],
 )
-def test_a_run_is_not_told_what_its_network_is(tmp_path, arguments, words):
+def test_a_run_does_not_take_what_its_network_is(tmp_path, arguments, words):
     with pytest.raises(ConfigError, match=words):
         evaluate_run(tmp_path, None, replace(CPU, **arguments))

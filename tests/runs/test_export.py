@@ -107,7 +107,7 @@ def test_a_folder_without_permission_is_named(run, tmp_path):
 
 
 @pytest.mark.usefixtures("no_tracing")
-def test_a_disk_that_is_full_is_told_and_nothing_is_left(run, tmp_path, monkeypatch):
+def test_a_disk_that_is_full_is_reported_and_nothing_is_left(run, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

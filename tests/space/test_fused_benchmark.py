@@ -23,7 +23,7 @@ SINGLE = {"rtol": 1e-3, "atol": 2e-5}  # float32; batch norms of few pixels magn
 
 
 def pair_of(space, *, seed, dtype=torch.float64, device="cpu", **sizes):
-    """A supernet and its twin, with weights and mixture of their own kind."""
+    """A supernet and its plain version, with weights and mixture of their own kind."""
     torch.manual_seed(seed)
     plain = BenchmarkSupernet(space, **({"num_classes": 4, "cells": 1, "channels": 3} | sizes))
     with torch.no_grad():
@@ -153,7 +153,7 @@ def test_none_is_paid_exactly_nothing():
     assert (rewards[..., 1:] != 0).all()
 
 
-def test_a_search_goes_on_after_a_wipe():
+def test_a_search_continues_after_a_wipe():
     plain, fused = pair_of(WITH_NONE, seed=3)
     optimizers = [torch.optim.SGD(split_parameters(n)[0], lr=0.1, momentum=0.9) for n in (plain, fused)]
     batch = batch_of(plain)

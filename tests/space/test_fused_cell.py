@@ -25,7 +25,7 @@ EXACT = 1e-9  # float64; sums in another order
 
 
 def pair_of(space, *, seed=0, dtype=torch.float64, device="cpu", deaths=None, **sizes):
-    """A supernet that saw a batch, so that its running statistics are its own, and its twin."""
+    """A supernet that saw a batch, so that its running statistics are its own, and its plain version."""
     torch.manual_seed(seed)
     plain = Supernet(space, **({"num_classes": 4, "cells": 3, "channels": 3} | sizes))
     wipe(plain, deaths or {})
@@ -262,7 +262,7 @@ def test_weights_are_shared_both_ways():
     near(fused(batch[0], mixtures), plain(batch[0], mixtures), "logits")
 
 
-def test_a_search_goes_on_after_a_wipe():
+def test_a_search_continues_after_a_wipe():
     plain, fused = pair_of(FEW)
     batch, mixtures = batch_of(plain), uneven(plain)
     optimizers = [torch.optim.SGD(split_parameters(n)[0], lr=0.1, momentum=0.9) for n in (plain, fused)]
@@ -373,7 +373,7 @@ def test_an_unknown_operation_is_refused(monkeypatch):
 
 
 def test_in_16_bits_sums_are_wide():
-    """PyTorch's own gradient of a dilated convolution is wrong in bfloat16 on a CPU: no twin here."""
+    """PyTorch's gradient of a dilated convolution is wrong in bfloat16 on a CPU: nothing to compare."""
     plain, fused = pair_of(SPACE, dtype=torch.float32, channels=4)
     fused.fuse()
     batch, mixtures = batch_of(plain, size=(16, 16), batch=8), uneven(plain)
