@@ -1,8 +1,9 @@
 """Options are declared once: values are checked, shared declarations reach every command as flags."""
 
+import copy
 import inspect
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -24,6 +25,7 @@ from xnas.options import (
     Options,
     at_least,
     at_most,
+    changed,
     fixed_settings,
     groups_of,
     help_of,
@@ -137,6 +139,25 @@ def test_saved_options_that_cannot_be_used_are_named():
 
 def test_a_saved_value_that_is_changed_need_not_be_usable_any_more():
     assert saved_options(Breakfast, {"minutes": -1}, {"minutes": 3}).minutes == 3
+
+
+def test_an_option_that_was_given_is_not_inherited_even_at_its_default():
+    usual = Breakfast()
+    given = Breakfast(minutes=usual.minutes)
+    assert given == usual
+    saved = {"minutes": 7, "eggs": 2}
+    for options in (
+        given,
+        changed(given, jam="plum"),
+        copy.copy(given),
+    ):
+        assert inherited(options, Boiling, saved).minutes == usual.minutes
+        assert inherited(options, Boiling, saved).eggs == 2
+    assert inherited(widened(Boiling, Boiling, given), Boiling, saved).minutes == usual.minutes
+
+
+def test_what_replace_leaves_at_its_default_is_inherited():
+    assert inherited(replace(Breakfast(), jam="plum"), Boiling, {"minutes": 7}).minutes == 7
 
 
 def test_options_at_their_default_are_inherited():

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from reprlib import repr as brief
 from types import UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
 from xnas.words import alternatives
@@ -72,11 +72,24 @@ def option(
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Base of all classes of options: checks every value when an object is made."""
+    """Base of all classes of options: checks every value when an object is made.
+
+    An object remembers which options it was given, as a given value may equal the default.
+    `dataclasses.replace` gives all of them; then those count that differ from their default.
+    """
 
     GROUP: ClassVar[str] = "Options"
     """Group of `--help` for the fields that a class declares."""
-    _typed: ClassVar[frozenset[str]] = frozenset()  # of an object that `typed_options` made
+    _given: ClassVar[frozenset[str]] = frozenset()
+
+    def __new__(cls, **given: Any) -> Self:  # noqa: ANN401 - options
+        """Remember the names; `__init__` gets the values."""
+        made = super().__new__(cls)
+        defaults = {declared.name: declared.default for declared in fields(cls)}
+        if given.keys() == defaults.keys():
+            given = {name: value for name, value in given.items() if value != defaults[name]}
+        object.__setattr__(made, "_given", frozenset(given))
+        return made
 
     def __post_init__(self) -> None:
         hints = self._types()
@@ -147,34 +160,29 @@ def saved_options(kind: type[C], saved: Mapping[str, Any], changes: Mapping[str,
 
 def widened(kind: type[C], shared: type[Options], options: Options) -> C:
     """Options of `kind` with the values of `options` for those of `shared`, a mix-in of both."""
-    return kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})
-
-
-def typed_options(kind: type[C], **values: Any) -> C:  # noqa: ANN401 - options
-    """Options that remember which of them a user typed, as a typed value may equal the default."""
-    options = kind(**values)
-    object.__setattr__(options, "_typed", frozenset(values))
-    return options
+    made = kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})
+    object.__setattr__(made, "_given", options._given)
+    return made
 
 
 def changed(options: C, **changes: Any) -> C:  # noqa: ANN401 - options
-    """`options` with `changes`; those that were typed still count as typed."""
+    """`options` with `changes`, which do not count as given by the user."""
     made = replace(options, **changes)
-    object.__setattr__(made, "_typed", options._typed)
+    object.__setattr__(made, "_given", options._given)
     return made
 
 
 def inherited(options: C, shared: type[Options], saved: Mapping[str, Any]) -> C:
-    """`options` with the saved value for each of `shared` that is at its default and was not typed."""
-    given = {
+    """`options` with the saved value for each of `shared` that is at its default and was not given."""
+    kept = {
         declared.name: saved[declared.name]
         for declared in fields(shared)
         if declared.name in saved
-        and declared.name not in options._typed
+        and declared.name not in options._given
         and getattr(options, declared.name) == declared.default
     }
     try:
-        return changed(options, **given)
+        return changed(options, **kept)
     except ConfigError as error:
         raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from xnas.cli.flags import changes, resume_flag, takes
 from xnas.cli.printing import say
 from xnas.errors import ConfigError, FinishedError
-from xnas.options import typed_options
 from xnas.process.interrupt import finish
 from xnas.runs.train_config import TrainConfig, TrainOptions
 
@@ -57,7 +56,7 @@ def train(
         elif cell is None:
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
-            result = job.train(typed_options(TrainConfig, **typed, cell=cell), data, display=display)
+            result = job.train(TrainConfig(**typed, cell=cell), data, display=display)
     finish()
     if not quiet:
         say(farewell(result))
