@@ -123,17 +123,19 @@ def test_what_may_change_on_resume_is_said_by_the_option():
     }
     assert saved_options(Breakfast, {"minutes": 1, "eggs": 2}, {"minutes": 3}).minutes == 3
     with pytest.raises(
-        ConfigError, match="a resumed run keeps its eggs; leave it out: only minutes may"
+        ConfigError, match="a resumed run keeps its --eggs; leave it out: only --minutes may"
     ):
         saved_options(Breakfast, {}, {"eggs": 3})
-    with pytest.raises(ConfigError, match="a run has no setting toast; leave it out: only minutes may"):
+    with pytest.raises(
+        ConfigError, match="a run has no setting --toast; leave it out: only --minutes may"
+    ):
         saved_options(Breakfast, {}, {"toast": 3})
 
 
 def test_saved_options_that_cannot_be_used_are_named():
     with pytest.raises(ConfigError, match=r"config.json has the setting 'toast', which this version"):
         saved_options(Breakfast, {"toast": 3}, {})
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: eggs must .* 'two'; restore"):
+    with pytest.raises(ConfigError, match=r"json cannot be used: --eggs must .* 'two'; restore"):
         saved_options(Breakfast, {"eggs": "two"}, {})
 
 
@@ -165,7 +167,7 @@ def test_options_at_their_default_are_inherited():
     meal = inherited(Breakfast(eggs=5), Boiling, saved)
     assert (meal.minutes, meal.eggs, meal.jam) == (7, 5, "none")
     assert widened(Breakfast, Boiling, meal) == Breakfast(minutes=7, eggs=5)
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: minutes must be positive"):
+    with pytest.raises(ConfigError, match=r"in config.json cannot be used: --minutes must be positive"):
         inherited(Breakfast(), Boiling, {"minutes": -1})
 
 

@@ -40,7 +40,7 @@ class SourceOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.data_dir is not None and self.data_dir.expanduser().is_file():
-            raise ConfigError(f"data-dir must be a folder, got the file {self.data_dir}")
+            raise ConfigError(f"--data-dir must be a folder, got the file {self.data_dir}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,8 +70,15 @@ def option(
     return field(default=default, metadata={"bounds": bounds, "on_resume": on_resume, "group": group})
 
 
+class _Given:
+    """A place for the names that options were given, which is no attribute that `vars` shows."""
+
+    __slots__ = ("_given",)
+    _given: frozenset[str]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(_Given):
     """Base of all classes of options: checks every value when an object is made.
 
     An object remembers which options it was given, as a given value may equal the default.
@@ -80,7 +87,6 @@ class Options:
 
     GROUP: ClassVar[str] = "Options"
     """Group of `--help` for the fields that a class declares."""
-    _given: ClassVar[frozenset[str]] = frozenset()
 
     def __new__(cls, **given: Any) -> Self:  # noqa: ANN401 - options
         """Remember the names; `__init__` gets the values."""
@@ -90,6 +96,15 @@ class Options:
             given = {name: value for name, value in given.items() if value != defaults[name]}
         object.__setattr__(made, "_given", frozenset(given))
         return made
+
+    def __getstate__(self) -> tuple[dict[str, Any], frozenset[str]]:
+        """Values and names, for copies and other processes."""
+        return vars(self), self._given
+
+    def __setstate__(self, state: tuple[dict[str, Any], frozenset[str]]) -> None:
+        """Fill an object that is not initialised."""
+        vars(self).update(state[0])
+        object.__setattr__(self, "_given", state[1])
 
     def __post_init__(self) -> None:
         hints = self._types()
@@ -120,8 +135,8 @@ def require_within(name: str, value: object, *bounds: Bound) -> None:
 
 
 def flag_name(name: str) -> str:
-    """An option's name as its flag spells it, without the dashes in front."""
-    return name.replace("_", "-")
+    """An option as messages and the command line name it: `--batch-size` for `batch_size`."""
+    return f"--{name.replace('_', '-')}"
 
 
 def names_on_resume(kind: type[Options], *behaviours: OnResume) -> list[str]:

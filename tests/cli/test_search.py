@@ -58,7 +58,7 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     (out / "genotype.json").unlink()
     status, told, err = run(capsys, "search", "--resume", out, "--seed", "7")
     assert (status, told) == (2, "")
-    assert "a resumed run keeps its seed; leave it out: only backend" in err
+    assert "a resumed run keeps its --seed; leave it out: only --backend" in err
     status, told, err = run(capsys, "search", "--resume", out, "--backend", "fused")
     assert status == 0, err
     assert "rounds on cpu (fused, fp32)" in told

@@ -139,7 +139,7 @@ def test_what_is_given_anew_holds_for_one_call_and_is_reported_again(capsys, tmp
     assert set(err[err.index("resume with: ") + 13 :].split()) == set(words.split())
     status, told, err = run(capsys, *again, "--epochs", "9")
     assert (status, told) == (2, "")
-    assert "a resumed run keeps its epochs; leave it out: only backend, checkpoint-mi" in err
+    assert "a resumed run keeps its --epochs; leave it out: only --backend, --checkpoint-mi" in err
     status, told, err = run(capsys, *again)
     assert (status, err) == (0, "")
     assert "resuming after step 5" in told
@@ -172,7 +172,7 @@ def test_a_network_within_limits_is_picked_and_reported(capsys, tmp_path):
         (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
         (
             ("xnas", "digits", "--max-params", "10"),
-            "no network of 5 cells is within max-params 10; raise it",
+            "no network of 5 cells is within --max-params 10; raise it",
         ),
         (("xnas", "digits", "--epochs", "many"), "--epochs"),
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),

@@ -209,13 +209,13 @@ def test_rounds_are_whole_batches():
     [
         (
             lambda: rounds(40, 96),
-            "batch of 96 but only 40 images in the validation half; use a batch-size of 32 or less",
+            "batch of 96 but only 40 images in the validation half; use a --batch-size of 32 or less",
         ),
         (lambda: rounds(0, 1), "batch of 1 but only 0 images in the validation half"),
         (lambda: rounds(40, 0), "batch_size must be at least 1, got 0"),
         (
             lambda: source(count=40, batch_size=64).begin_epoch(0, 1),
-            "batch of 64 but only 40 images in the training half; use a batch-size of 32 or less",
+            "batch of 64 but only 40 images in the training half; use a --batch-size of 32 or less",
         ),
         (lambda: source(batch_size=0), "need at least 1 image, got 0 and 50"),
         (

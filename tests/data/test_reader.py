@@ -152,7 +152,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(opened):
     opened.append(source)
     source.begin_epoch(0, 6)
     play(source, 1)
-    words = r"process that decodes images died .* resume the run, .* or without stream"
+    words = r"process that decodes images died .* resume the run, .* or --no-stream"
     with pytest.raises(DatasetError, match=words) as caught:
         play(source, 1)
     assert "\n" not in str(caught.value)

@@ -208,7 +208,7 @@ def test_what_is_no_archive_is_refused(tmp_path):
 def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
     archive = tar(tmp_path / "a.tar.gz", member("train/1.png", b"x"))
     (tmp_path / "data").write_text("a file", encoding="utf8")
-    with pytest.raises(DatasetError, match=r"cannot write to .*data .*; choose another data-dir"):
+    with pytest.raises(DatasetError, match=r"cannot write to .*data .*; choose another --data-dir"):
         unpack(archive, CINIC, tmp_path / "data")
 
 

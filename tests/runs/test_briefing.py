@@ -40,7 +40,7 @@ def test_a_faithful_search_names_what_is_not_faithful():
     "setting", [{"relaxation": 0.1}, {"wipeout": False}, {"reward_bound": 2.0}, {"experts_lr": 0.3}]
 )
 def test_settings_that_a_method_does_not_have_are_reported(setting):
-    words = "the method darts has no relaxation, wipeout, reward-bound or experts-lr to set"
+    words = "the method darts has no --relaxation, --wipeout, --reward-bound or --experts-lr"
     assert words in told(epochs=10, method="darts", **setting)
     assert words not in told(epochs=10, method="darts")
 

@@ -126,5 +126,5 @@ def test_other_images_and_other_cells_inherit_nothing(tmp_path):
 
 def test_an_inherited_option_that_cannot_be_used_is_named(tmp_path):
     found = found_cell(tmp_path / "found", image_size="large")
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: image-size must be a whole"):
+    with pytest.raises(ConfigError, match=r"json cannot be used: --image-size must be a whole"):
         inherit_data_options(TrainConfig(), found, "digits")

@@ -336,7 +336,7 @@ def _without(key):
         ),
         (
             lambda p: _edit(p, lambda c: c["config"].update(epochs="five")),
-            "a setting in config.json cannot be used: epochs must be a whole number .* got 'five'; rest",
+            "config.json cannot be used: --epochs must be a whole number .* got 'five'; rest",
         ),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (
@@ -560,7 +560,7 @@ def test_what_cannot_be_trained_is_told_before_anything_is_written(tmp_path, set
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (_small, r"is 4 x 4 pixels; images need at least 8 per side.* image-size"),
+        (_small, r"is 4 x 4 pixels; images need at least 8 per side.* --image-size"),
         (_other_classes, r"owls"),
     ],
 )

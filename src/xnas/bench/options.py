@@ -40,7 +40,7 @@ class BenchTheoryConfig(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.mixtures or min(self.mixtures) < 1:
-            raise ConfigError(f"mixtures must be positive numbers, got {self.mixtures}")
+            raise ConfigError(f"--mixtures must be positive numbers, got {self.mixtures}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,7 +75,7 @@ def _require_folder(name: str | None, typed: list[str]) -> None:
 
     if typed and (name is None or name in DATASETS):
         given = "no folder" if name is None else f"the dataset {name}"
-        flags = ", ".join(f"--{flag_name(option)}" for option in typed)
+        flags = ", ".join(map(flag_name, typed))
         raise ConfigError(f"{flags}: for a folder of images, got {given}; leave it out")
 
 

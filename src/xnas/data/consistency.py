@@ -102,7 +102,7 @@ def _require_part(name: str, classes: tuple[str, ...], part: Part) -> None:
     if min(height, width) < SMALLEST_SIDE:
         raise DatasetError(
             f"{part.what} of {name} are {height} x {width} pixels; they need {SMALLEST_SIDE} per side: "
-            "enlarge them with image-size"
+            "enlarge them with --image-size"
         )
     if examples == 0 or channels == 0:
         raise DatasetError(f"{name} has no {part.what}, got shape {part.shape}; add some")

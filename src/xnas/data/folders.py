@@ -94,10 +94,10 @@ class BadImages:
         if self.first is None or skip:
             return
         if len(self.files) == 1:
-            raise DatasetError(f"{self.first}, or leave it out with skip-bad-images")
+            raise DatasetError(f"{self.first}, or leave it out with --skip-bad-images")
         raise DatasetError(
             f"{len(self.files)} of {total} images cannot be used; the first: {self.first}, or leave all "
-            "of them out with skip-bad-images"
+            "of them out with --skip-bad-images"
         )
 
     def without(self, files: LabelledFiles) -> LabelledFiles:
@@ -195,7 +195,7 @@ def add_small(sizes: dict[Path, Size], bad: BadImages) -> None:
         if min(height, width) < SMALLEST_SIDE:
             error = DatasetError(
                 f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} per side: "
-                "remove it, or enlarge all with image-size"
+                "remove it, or enlarge all with --image-size"
             )
             bad.add(path, error)
 

@@ -77,7 +77,7 @@ class Decoder(Dataset[Decoded]):
                 pixels[place] = self.images.read(index)
             except DatasetError as error:
                 if not self.skip_bad_images:
-                    return self._faulty(f"{error} (skip-bad-images leaves it out)")
+                    return self._faulty(f"{error} (--skip-bad-images leaves it out)")
                 bad.append(place)
         named = [used[place] for place in bad]
         if request.spares is None:
@@ -291,7 +291,7 @@ def _deaths_reported() -> Iterator[None]:
         why = " ".join(str(error).split("\n", 1)[0].split()).rstrip(". ") or type(error).__name__
         raise DatasetError(
             f"a process that decodes images died ({why}), as when memory runs out: free some and resume "
-            "the run, or start a new one with a smaller image-size or batch-size, or without stream"
+            "the run, or start a new one with a smaller --image-size or --batch-size, or --no-stream"
         ) from error
 
 

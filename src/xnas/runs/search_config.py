@@ -115,7 +115,7 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
         numbers = []
     if len(numbers) not in (1, 2) or not all(0 <= n < 1 for n in numbers):
         raise ConfigError(
-            f"skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
+            f"--skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
         )
     return numbers[0], numbers[-1]
 

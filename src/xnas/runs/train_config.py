@@ -99,7 +99,7 @@ class TrainConfig(TrainOptions):
                 f"{self.cutout}; the paper's is 16"
             )
         if self.channels is not None and (self.max_params is not None or self.max_macs is not None):
-            raise ConfigError("give channels, or max-params and max-macs to pick them, not both")
+            raise ConfigError("give --channels, or --max-params and --max-macs to pick them, not both")
         from xnas.runs.recipes import recipe_for  # noqa: PLC0415 - imports torch
 
         recipe_for(self.recipe, "")
