@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from commands import call
 from test_layering import LAYERS
 
 from xnas.paper.options import ReproduceConfig
@@ -23,12 +24,16 @@ def blocks(language, text=SHOWN):
 
 
 def sessions():
-    """Commands of the console blocks with the output that is shown for them; the guide's are slow."""
+    """Commands of the console blocks with the output that is shown for them.
+
+    The guide's are slow, and so is the export, which `tests/model/test_export.py` tests.
+    """
     for text, marks in ((README, ()), (GUIDE, (pytest.mark.slow,))):
         for block in blocks("console", text):
             for part in block.split("$ ")[1:]:
                 command, _, output = part.partition("\n")
-                yield pytest.param(command, output, marks=marks)
+                slow = marks or [pytest.mark.slow] * command.startswith("xnas export")
+                yield pytest.param(command, output, marks=slow)
 
 
 def codes():
@@ -80,8 +85,10 @@ SLOW = {"xnas bench theory", "xnas bench search", "xnas bench data", "xnas bench
 @pytest.mark.parametrize(
     "command", [pytest.param(m, marks=[pytest.mark.slow] * (m in SLOW)) for m in mentions()]
 )
-def test_commands_in_sentences_run(command, tmp_path):
-    assert run(command, tmp_path).returncode == 0
+def test_commands_in_sentences_run(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = call(capsys, *command.split()[1:])
+    assert status == 0, err
 
 
 @pytest.mark.slow

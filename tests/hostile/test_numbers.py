@@ -123,6 +123,7 @@ CASES = {
 }
 
 
+TRAINED_ALONE = ("weights are NaN", "Python out of memory", "dead device")
 LIKE_OTHERS = (
     "weights are infinite",
     "gradients are infinite",
@@ -132,9 +133,13 @@ LIKE_OTHERS = (
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.slow) if c in LIKE_OTHERS else c for c in CASES]
+    ("case", "begin"),
+    [
+        pytest.param(c, a_search, marks=[pytest.mark.slow] * (c in LIKE_OTHERS + TRAINED_ALONE))
+        for c in CASES
+    ]
+    + [pytest.param(c, a_training, marks=[pytest.mark.slow] * (c in LIKE_OTHERS)) for c in CASES],
 )
-@pytest.mark.parametrize("begin", [a_search, a_training])
 def test_a_run_that_fails_says_where_what_and_what_to_try_and_keeps_a_checkpoint(tmp_path, case, begin):
     act, what, remedy = CASES[case]
     with pytest.raises(RoundError) as caught:

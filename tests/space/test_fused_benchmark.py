@@ -132,7 +132,13 @@ def test_its_kernels_compute_what_the_modules_do(monkeypatch, deaths):
     assert_same(plain, fused, batch_of(plain, size=(8, 8), batch=3), SINGLE)
 
 
-@pytest.mark.parametrize("name", WITH_NONE.operations)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in {"nor_conv_1x1", "avg_pool_3x3"}))
+        for name in WITH_NONE.operations
+    ],
+)
 def test_an_edge_may_have_one_expert_left(name):
     for edges in ([0], [2], [1, 4], [5], range(EDGES)):
         plain, fused = pair_of(WITH_NONE, seed=1)

@@ -167,16 +167,27 @@ def test_every_edge_may_have_the_same_expert_left(name):
         lambda source, _: POOLS if source < 2 else CONVOLUTIONS,
         lambda source, _: CONVOLUTIONS if source < 2 else ["none", *POOLS],
         lambda source, _: ["max_pool_3x3"] if source == 1 else ["skip_connect", "dil_conv_5x5"],
-        lambda source, _: ["avg_pool_3x3"] if source == 0 else ["sep_conv_3x3"],
+        pytest.param(
+            lambda source, _: ["avg_pool_3x3"] if source == 0 else ["sep_conv_3x3"],
+            marks=pytest.mark.slow,
+        ),
         lambda *_: [name for name in FEW.operations if name not in POOLS],
         lambda *_: [name for name in FEW.operations if name not in CONVOLUTIONS],
-        lambda *_: [name for name in FEW.operations if "sep_conv" not in name],
+        pytest.param(
+            lambda *_: [name for name in FEW.operations if "sep_conv" not in name],
+            marks=pytest.mark.slow,
+        ),
         lambda *_: [name for name in FEW.operations if "dil_conv" not in name],
-        lambda *_: [name for name in FEW.operations if name != "skip_connect"],
+        pytest.param(
+            lambda *_: [name for name in FEW.operations if name != "skip_connect"],
+            marks=pytest.mark.slow,
+        ),
         lambda source, _: ["none"] if source == 0 else FEW.operations,
         lambda source, _: ["none"] if source == 1 else ["skip_connect"],
-        lambda source, _: ["none"] if source == 2 else FEW.operations,
-        lambda _, node: ["none"] if node == 2 else FEW.operations,
+        pytest.param(
+            lambda source, _: ["none"] if source == 2 else FEW.operations, marks=pytest.mark.slow
+        ),
+        pytest.param(lambda _, node: ["none"] if node == 2 else FEW.operations, marks=pytest.mark.slow),
         lambda _, node: ["none"] if node == 3 else FEW.operations,
     ],
 )
