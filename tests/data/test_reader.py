@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -281,3 +282,38 @@ def test_a_program_ends_at_once_with_workers_at_work(written, end, status, said)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == status
     assert done.stderr.strip().splitlines()[-1:] == ([said] if said else [])
+
+
+class Waiting:
+    """What the watchdog sees of a loader whose workers run: here this process."""
+
+    _workers = (SimpleNamespace(pid=os.getpid()),)
+
+
+def watchdogs():
+    return [thread for thread in threading.enumerate() if thread.name == "xnas-watchdog"]
+
+
+def test_one_thread_watches_all_waits_and_none_is_there_at_a_fork():
+    for _ in range(3):
+        with reader._watched(Waiting()):
+            (first,) = watchdogs()
+    with reader._watched(Waiting()):
+        assert watchdogs() == [first]
+    child = os.fork()  # a warning, which is an error here, if there are other threads
+    if not child:
+        os._exit(len(watchdogs()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert watchdogs() == []
+    with reader._watched(Waiting()):
+        assert len(watchdogs()) == 1
+
+
+def test_the_watchdog_ends_when_there_is_nothing_to_watch(monkeypatch):
+    reader._watchdog.stop()
+    monkeypatch.setattr(reader, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(reader, "IDLE_SECONDS", 0.02)
+    with reader._watched(Waiting()):
+        (thread,) = watchdogs()
+    thread.join(10)
+    assert watchdogs() == []
