@@ -24,16 +24,12 @@ def blocks(language, text=SHOWN):
 
 
 def sessions():
-    """Commands of the console blocks with the output that is shown for them.
-
-    The guide's are slow, and so is the export, which `tests/model/test_export.py` tests.
-    """
+    """Commands of the console blocks with the output that is shown for them; the guide's are slow."""
     for text, marks in ((README, ()), (GUIDE, (pytest.mark.slow,))):
         for block in blocks("console", text):
             for part in block.split("$ ")[1:]:
                 command, _, output = part.partition("\n")
-                slow = marks or [pytest.mark.slow] * command.startswith("xnas export")
-                yield pytest.param(command, output, marks=slow)
+                yield pytest.param(command, output, marks=marks)
 
 
 def codes():
