@@ -4,20 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from commands import call as run
 
 from xnas import ConfigError, __version__
 from xnas.cli import COMMANDS, app, main
-
-
-def run(capsys, *arguments):
-    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
-    try:
-        main(arguments)
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_bench_theory_prints_a_table(capsys):

@@ -5,6 +5,7 @@ import sys
 import tarfile
 
 import pytest
+from commands import call
 from datasets_made import make_cifar100, make_cinic10, make_freiburg, make_image
 
 from xnas.cli import main
@@ -17,13 +18,7 @@ def _nothing_else(tmp_path, monkeypatch):
 
 
 def run(capsys, *arguments):
-    try:
-        main(["data", *(str(argument) for argument in arguments)])
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return call(capsys, "data", *arguments)
 
 
 def line_of(text, start):

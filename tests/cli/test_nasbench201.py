@@ -1,13 +1,14 @@
 """NAS-Bench-201 on the command line: searches of its space, and its cells shown."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import call
 from nasbench201 import arch, parameters, rows, write_table
 
 from xnas import Genotype
-from xnas.cli import main
 
 SIZES = {"--cells": 1, "--channels": 2, "--epochs": 1, "--batch-size": 256}
 TINY = ["--space", "nasbench201", "--device", "cpu", *(str(x) for pair in SIZES.items() for x in pair)]
@@ -18,17 +19,7 @@ SAMPLE_ARCH = "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv
 @pytest.fixture
 def run(capsys):
     """Status, output and errors of a command."""
-
-    def call(*arguments):
-        try:
-            main([str(a) for a in arguments])
-            status = 0
-        except SystemExit as exit_:
-            status = exit_.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return partial(call, capsys)
 
 
 @pytest.mark.parametrize(

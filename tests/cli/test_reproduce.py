@@ -1,17 +1,6 @@
 """The command reproduce."""
 
-from xnas.cli import main
-
-
-def run(capsys, *arguments):
-    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
-    try:
-        main(arguments)
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+from commands import call as run
 
 
 def test_reproduce_reports_what_it_made(capsys, tmp_path):

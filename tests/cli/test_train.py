@@ -6,6 +6,7 @@ import shlex
 import signal
 
 import pytest
+from commands import call as run
 from datasets_made import make_image
 from searching import stripes, tiny
 from training import checkpoint, metrics
@@ -15,17 +16,6 @@ from xnas.cli import main
 from xnas.runs.recipes import RECIPES
 
 TINY = ["--cells", "3", "--channels", "2", "--epochs", "2", "--batch-size", "256", "--device", "cpu"]
-
-
-def run(capsys, *arguments):
-    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
-    status = 0
-    try:
-        main([str(a) for a in arguments])
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")
