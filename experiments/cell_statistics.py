@@ -1,8 +1,8 @@
-"""Are cells of one kind better than those of another? What so few cells and seeds can tell.
+"""Are cells of one kind better than those of another? What so few cells and seeds can show.
 
-Accuracies stand in a table, a row a cell and a column a seed, all with the same seeds. What a seed
+Accuracies stand in a table, one row per cell and one column per seed, with the same seeds. What a seed
 does to every cell cancels in a difference of two kinds. What is left varies from cell to cell, for cells
-are a sample, too: so a cell, not a training, is one observation, the mean over its seeds.
+are also a sample: so a cell, not a training, is one observation, the mean over its seeds.
 
 Two answers are given. The interval is Student's, for two groups of cells with one variance. The
 permutation test asks how many of all ways to divide these cells into groups of these sizes give as

@@ -117,7 +117,9 @@ def _arguments(words: Sequence[str]) -> Namespace:
     shared_arguments(parser, "cells.jsonl")
     parser.add_argument("--searches", type=Path, help="results of searches.py, if elsewhere")
     parser.add_argument("--cells", type=Path, help=f"where found cells go; by default {CELLS_FOLDER}")
-    parser.add_argument("--at-once", type=int, default=1, help="trainings at once, a process each")
+    parser.add_argument(
+        "--at-once", type=int, default=1, help="trainings in parallel, a process per job"
+    )
     parser.add_argument("--in-process", action="store_true", help="one after another in this process")
     arguments = parser.parse_args(words)
     if arguments.at_once < 1:
@@ -175,5 +177,5 @@ def _about(job: CellTraining, arguments: Namespace) -> Record:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its trainings are stopped, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its trainings are also stopped
     script(main)

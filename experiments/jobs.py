@@ -1,8 +1,8 @@
 """Jobs in borrowed time: what is done is skipped, what does not fit waits, what ends is written at once.
 
-A machine may be lent for minutes. A script is told how many seconds it has; it begins a job only if the
+A machine may be lent for minutes. A script is given the seconds that it has; it begins a job only if the
 job's planned time is left, and appends one whole line to its results file after each. Called again it
-goes on with what is missing. Nothing but the standard library is needed here, so that the clock below
+resumes with what is missing. Nothing but the standard library is needed here, so that the clock below
 starts before the long imports.
 """
 
@@ -29,7 +29,7 @@ STARTED = time.perf_counter()
 ROOT = Path(__file__).resolve().parent.parent
 REHEARSAL = Path("runs/rehearsal")
 CUT_MARGIN = 20.0  # seconds before the end at which a run is stopped, for its checkpoint
-LEAST_CUT = 60.0  # seconds that are worth beginning, or going on with, a job that will be cut
+LEAST_CUT = 60.0  # seconds that are worth beginning, or resuming, a job that will be cut
 POLL = 0.2  # seconds between two looks at running processes
 
 Record = dict[str, Any]
@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Job(ABC):
-    """Something to measure once. Name and command together tell it from all others."""
+    """Something to measure once. Name and command together distinguish it from all others."""
 
     name: str
     options: Mapping[str, Any]
@@ -216,7 +216,7 @@ def share_gpu() -> None:
 
 
 class Spent:
-    """What a run that may be cut has cost so far, in a file beside its folder."""
+    """What a run that may be cut has cost so far, in a file next to its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder.with_name(folder.name + ".spent.json")
@@ -261,7 +261,7 @@ def forget(folder: Path) -> None:
 
 
 def script(main: Callable[[], int]) -> NoReturn:
-    """Run a script and exit as the command line does: what a user can mend is one line, and status 2."""
+    """Run a script and exit as the command line does: what a user can fix is one line, and status 2."""
     from xnas.errors import XnasError  # noqa: PLC0415 - after the clock has started
 
     told, status = "", 0
@@ -275,7 +275,7 @@ def script(main: Callable[[], int]) -> NoReturn:
         told, status = end.code, 2
     except KeyboardInterrupt as stop:
         stopped = str(stop).partition(";")[0] or "interrupted"
-        told, status = f"{stopped}; the same command goes on", 130
+        told, status = f"{stopped}; the same command resumes", 130
     if told:
         print(f"{Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
     raise SystemExit(status)
@@ -293,7 +293,7 @@ def shared_arguments(parser: ArgumentParser, results: str) -> None:
     """The options that every script of experiments has; `results` is its file under results/."""
     add = parser.add_argument
     add("--seconds", type=positive_seconds, help="time that may be used; by default as much as it takes")
-    add("--cut", action="store_true", help="begin jobs that do not fit, too: resumed by the next call")
+    add("--cut", action="store_true", help="also begin jobs that do not fit: resumed by the next call")
     add("--only", nargs="+", metavar="NAME", help="these jobs alone")
     add("--list", action="store_true", help="say what is done and what is left")
     add("--device", default="auto", help="auto, cpu, cuda or cuda:NUMBER")
@@ -311,7 +311,7 @@ def lent(arguments: Namespace) -> Record:
 
 
 def usual_results(name: str, *, tiny: bool) -> Path:
-    """Where results of that name are: rehearsals never beside real ones."""
+    """Where results of that name are: rehearsals never with real ones."""
     return REHEARSAL / name if tiny else ROOT / "results" / name
 
 

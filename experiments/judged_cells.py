@@ -1,4 +1,4 @@
-"""What the judge of the DARTS space says of published and random cells, beside an earlier judge.
+"""What the judge of the DARTS space says of published and random cells, next to an earlier judge.
 
     python experiments/judged_cells.py CELLS.csv
 

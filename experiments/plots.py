@@ -1,4 +1,4 @@
-"""Pictures of docs/results.md, drawn from result lines alone: one line a seed, one colour a variant.
+"""Pictures of docs/results.md, drawn from result lines alone: one line per seed, one colour per variant.
 
 Drawn twice, the same lines give the same bytes. Another release of matplotlib may draw them otherwise,
 so a picture also says what it was drawn from and by which release: see `fresh`.

@@ -89,7 +89,7 @@ def _time_saved(results: Results, variant: str, than: str) -> dict[int, float]:
 
 
 def _alike(results: Results, jobs: Sequence[SearchJob]) -> bool:
-    """Whether times compare: one device, and as many searches beside in all calls, with nothing else."""
+    """Whether times compare: one device, as many searches in parallel in all calls, nothing else."""
     conditions = {
         (line["device"], at_once, line.get("beside"))
         for line in results.measured(jobs)
@@ -155,7 +155,7 @@ def decisive_rate(results: Results) -> Outcome:
     """Entropies with the paper's rate.
 
     Before the last epoch: at its end one expert an edge is left whatever the rate. Those of the last
-    epoch with all experts are told beside: what falls later falls by wipeout.
+    epoch with all experts are also reported: what falls later falls by wipeout.
     """
     found, whole = [], []
     for line in _lines(results, "full", "faithful").values():

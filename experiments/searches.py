@@ -131,7 +131,7 @@ def tiny(job: SearchJob) -> SearchJob:
 
 
 class Runner:
-    """Runs one search in this process, or goes on with it."""
+    """Runs one search in this process, or resumes it."""
 
     def __init__(self, arguments: Namespace, budget: Budget) -> None:
         self.arguments, self.budget = arguments, budget
@@ -269,7 +269,7 @@ def _arguments(words: Sequence[str]) -> Namespace:
         "--set", choices=SETS, nargs="+", default=["first-epochs"], help="which jobs, one set or more"
     )
     parser.add_argument("--truth", type=Path, help="CSV of NAS-Bench-201, for the sets of its space")
-    parser.add_argument("--at-once", type=int, default=3, help="searches at once, a process each")
+    parser.add_argument("--at-once", type=int, default=3, help="searches in parallel, a process per job")
     parser.add_argument("--in-process", action="store_true", help="one after another in this process")
     arguments = parser.parse_args(words)
     wants_truth = any("truth" in job.options for job in declared(arguments.set))
@@ -304,5 +304,5 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its searches are stopped, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that its searches are also stopped
     script(main)

@@ -60,10 +60,10 @@ class Runner:
         self.arguments, self.budget, self.first = arguments, budget, True
 
     def __call__(self, job: Training) -> Record | None:
-        """Train, or go on training; None if time was up."""
+        """Train, or resume a training; None if time was up."""
         folder = self.arguments.runs / job.folder_name
         if (folder / "model.json").exists() or not (folder / "config.json").exists():
-            forget(folder)  # nothing to go on with, or finished by a process that could not say so
+            forget(folder)  # nothing to resume, or finished by a process that could not say so
         spent = Spent(folder)
         spent.begin()
         gc.collect()  # what the job before held is not this one's memory

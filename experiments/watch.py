@@ -21,7 +21,7 @@ class Watch(Silence):
     """Prints an epoch a line; presses Ctrl-C at a deadline, or when enough epochs are closed.
 
     Both end a run with a checkpoint, as Ctrl-C in a terminal does: schedules and horizon stay those of
-    the whole run, and `resume_search` or `resume_training` would go on with it.
+    the whole run, and `resume_search` or `resume_training` would resume it.
     """
 
     def __init__(self, name: str, *, deadline: float, stop_after: int | None = None) -> None:

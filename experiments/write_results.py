@@ -247,7 +247,7 @@ def _require_places(arguments: Namespace) -> None:
         )
     for path in sorted(arguments.results.glob("*.jsonl")):
         if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-            raise SystemExit(f"{path} ends within a line; delete the rest, or let its script go on")
+            raise SystemExit(f"{path} ends within a line; delete the rest, or let its script resume")
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def make_image(path, value, *, size=(32, 32), mode="RGB"):
 
 
 def make_cinic10(root, *, each=4):
-    """train, valid and test, with PNGs in ten class folders; the red value tells the part."""
+    """train, valid and test, with PNGs in ten class folders; the red value says which part."""
     for red, part in ((10, "train"), (20, "valid"), (30, "test")):
         for label, name in enumerate(CINIC_CLASSES):
             for index in range(each):

@@ -48,9 +48,12 @@ LONG = [
     Case(5, (1, 23, 2, 40)),
     Case(3, (1, 17, 2, 16), dilation=2),  # of 8 pixels the last run would have one, so they have 4
 ]
+ALIKE = (1, 3, 6, 10, 11, 14, 15)  # on a CPU another shape covers the same branches
 SHAPES = [
-    *SMALL,
-    *LONG,
+    *(
+        pytest.param(shape, marks=[pytest.mark.slow] * (place in ALIKE))
+        for place, shape in enumerate([*SMALL, *LONG])
+    ),
     pytest.param(Case(7, (2, 8, 8, 5), stride=2), marks=pytest.mark.slow),
     pytest.param(Case(5, (4, 15, 14, 70), stride=2), marks=pytest.mark.slow),
     pytest.param(Case(5, (4, 15, 13, 70), dilation=2), marks=pytest.mark.slow),

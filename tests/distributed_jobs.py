@@ -179,7 +179,7 @@ def hanging(ranks, folder):
 
 
 def resumed(_ranks, folder):
-    """What was begun by either of these goes on."""
+    """Resume what either of these began."""
     cli.main(["search", "--resume", str(folder / "run")])
 
 

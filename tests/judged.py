@@ -1,7 +1,7 @@
 """What claims on hand-made records are judged to be."""
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
-NEAR = 1e-6  # from a criterion: nearer than any rule below can tell apart by accident
+NEAR = 1e-6  # from a criterion: nearer than any rule below comes by accident
 
 
 def verdict(claims, start):

@@ -79,7 +79,7 @@ def test_the_hosted_workflow_runs_targets_of_make_on_every_declared_python():
     assert jobs["newest"]["strategy"]["matrix"]["python"] == declared
 
 
-def test_targets_that_contributors_are_told_to_make_exist():
+def test_targets_that_contributors_should_make_exist():
     named = re.findall(r"`make ([\w-]+)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     assert [target for target in named if not is_target(target)] == []
     assert len(named) > 5

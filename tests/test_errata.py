@@ -84,7 +84,7 @@ def test_every_open_question_has_one_entry() -> None:
 
 @dataclass(frozen=True)
 class Games:
-    """Games of one size, with what Algorithm 1 made of them. Sums go on after a wipeout."""
+    """Games of one size, with what Algorithm 1 made of them. Sums continue after a wipeout."""
 
     rewards: Tensor
     learning_rate: float
@@ -218,10 +218,10 @@ def test_erratum_3_hoeffding_step_needs_the_experts_that_predicted() -> None:
     game = as_games(page["rewards"], page["learning_rate"])
     assert game.replay.wiped_at.tolist() == [0, 2]
     left, printed = hoeffding_sides(game, game.after)
-    _, mended = hoeffding_sides(game, game.before)
+    _, corrected = hoeffding_sides(game, game.before)
     assert left[-1].item() == approx(page["left"], rel=PRINTED)
     assert printed[-1].item() == approx(page["right_as_printed"], rel=PRINTED)
-    assert mended[-1].item() == approx(page["right"], rel=PRINTED)
+    assert corrected[-1].item() == approx(page["right"], rel=PRINTED)
     assert page["right_as_printed"] < page["left"] < page["right"]
 
 
@@ -239,7 +239,7 @@ def test_proof_of_lemma_1_holds_line_by_line() -> None:
         assert not (wiped & best).any()
 
 
-def test_erratum_19_mended_proof_of_lemma_2_holds_line_by_line() -> None:
+def test_erratum_19_corrected_proof_of_lemma_2_holds_line_by_line() -> None:
     for g in all_games():
         new, left = g.new_weights, torch.arange(g.rounds - 1, -1, -1, dtype=torch.float64)
         threshold = (new * g.before).amax(-1) * (-2 * g.learning_rate * left).exp()  # line 11
@@ -256,7 +256,7 @@ def test_erratum_19_mended_proof_of_lemma_2_holds_line_by_line() -> None:
         assert ((gamma >= 1) & (gamma < g.experts)).all()  # eqs. 12 and 16
 
 
-def test_erratum_3_mended_proof_of_theorem_1_holds_line_by_line() -> None:
+def test_erratum_3_corrected_proof_of_theorem_1_holds_line_by_line() -> None:
     for g in all_games():
         eta, played = g.learning_rate, g.replay
         total = (g.new_weights * g.after).sum(-1)  # V_t

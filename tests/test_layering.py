@@ -9,10 +9,11 @@ SOURCE = Path(__file__).parent.parent / "src" / "xnas"
 LAYERS = [
     "errors",
     "records",
+    "words",
     "registry",
     "files",
-    "words",
     "options",
+    "data_options",
     "theory",
     "toys",
     "optim",
@@ -35,18 +36,19 @@ LAYERS = [
 ]
 ABOVE = {layer: set(LAYERS[:index]) for index, layer in enumerate(LAYERS)}
 ABOVE["records"] = set()  # stdlib only
-ABOVE["registry"] = ABOVE["options"] = {"errors"}
+ABOVE["registry"] = ABOVE["options"] = {"errors", "words"}
+ABOVE["data_options"] = {"errors", "options"}
 ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}
 ABOVE["engine"] -= {"data", "benchmarks"}
-ABOVE["data"] = {"errors", "records", "registry", "files", "words", "options"}
+ABOVE["data"] = {"errors", "records", "registry", "files", "words", "options", "data_options"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}
 ABOVE["kernels"] = {"errors"}
 ABOVE["timm"] = {"errors", "registry", "space", "data"}
 
-STDLIB_ONLY = {"errors", "records", "registry", "files", "words", "options"}
+STDLIB_ONLY = {"errors", "records", "registry", "files", "words", "options", "data_options"}
 CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
 
 

@@ -1,8 +1,9 @@
 """Options are declared once: values are checked, shared declarations reach every command as flags."""
 
+import copy
 import inspect
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -15,7 +16,7 @@ from xnas.cli.export import export
 from xnas.cli.search import search
 from xnas.cli.train import train
 from xnas.data import DataOptions
-from xnas.data.options import SourceOptions
+from xnas.data_options import SourceOptions
 from xnas.options import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -24,6 +25,7 @@ from xnas.options import (
     Options,
     at_least,
     at_most,
+    changed,
     fixed_settings,
     groups_of,
     help_of,
@@ -121,17 +123,19 @@ def test_what_may_change_on_resume_is_said_by_the_option():
     }
     assert saved_options(Breakfast, {"minutes": 1, "eggs": 2}, {"minutes": 3}).minutes == 3
     with pytest.raises(
-        ConfigError, match="a resumed run keeps its eggs; leave it out: only minutes may"
+        ConfigError, match="a resumed run keeps its --eggs; leave it out: only --minutes may"
     ):
         saved_options(Breakfast, {}, {"eggs": 3})
-    with pytest.raises(ConfigError, match="a run has no setting toast; leave it out: only minutes may"):
+    with pytest.raises(
+        ConfigError, match="a run has no setting --toast; leave it out: only --minutes may"
+    ):
         saved_options(Breakfast, {}, {"toast": 3})
 
 
 def test_saved_options_that_cannot_be_used_are_named():
     with pytest.raises(ConfigError, match=r"config.json has the setting 'toast', which this version"):
         saved_options(Breakfast, {"toast": 3}, {})
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: eggs must .* 'two'; restore"):
+    with pytest.raises(ConfigError, match=r"json cannot be used: --eggs must .* 'two'; restore"):
         saved_options(Breakfast, {"eggs": "two"}, {})
 
 
@@ -139,12 +143,31 @@ def test_a_saved_value_that_is_changed_need_not_be_usable_any_more():
     assert saved_options(Breakfast, {"minutes": -1}, {"minutes": 3}).minutes == 3
 
 
+def test_an_option_that_was_given_is_not_inherited_even_at_its_default():
+    usual = Breakfast()
+    given = Breakfast(minutes=usual.minutes)
+    assert given == usual
+    saved = {"minutes": 7, "eggs": 2}
+    for options in (
+        given,
+        changed(given, jam="plum"),
+        copy.copy(given),
+    ):
+        assert inherited(options, Boiling, saved).minutes == usual.minutes
+        assert inherited(options, Boiling, saved).eggs == 2
+    assert inherited(widened(Boiling, Boiling, given), Boiling, saved).minutes == usual.minutes
+
+
+def test_what_replace_leaves_at_its_default_is_inherited():
+    assert inherited(replace(Breakfast(), jam="plum"), Boiling, {"minutes": 7}).minutes == 7
+
+
 def test_options_at_their_default_are_inherited():
     saved = {"minutes": 7, "eggs": 2, "jam": "plum", "other": 1}
     meal = inherited(Breakfast(eggs=5), Boiling, saved)
     assert (meal.minutes, meal.eggs, meal.jam) == (7, 5, "none")
     assert widened(Breakfast, Boiling, meal) == Breakfast(minutes=7, eggs=5)
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: minutes must be positive"):
+    with pytest.raises(ConfigError, match=r"in config.json cannot be used: --minutes must be positive"):
         inherited(Breakfast(), Boiling, {"minutes": -1})
 
 

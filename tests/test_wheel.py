@@ -26,7 +26,7 @@ def test_the_wheel_installs_and_runs_elsewhere(tmp_path):
     venv.create(home, with_pip=True)
     python = home / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True)
-    # The dependencies are borrowed: a path file is not followed to the editable install beside them.
+    # The dependencies are borrowed: a path file is not followed to the editable install next to them.
     packages = next(home.glob("lib/python*/site-packages"))
     (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf8")
 

@@ -1,10 +1,14 @@
 import pytest
 
-from xnas.words import counted, printable, printable_lines, short
+from xnas.words import alternatives, counted, printable, printable_lines, short
 
 
 def test_one_thing_has_no_plural():
     assert [counted(n, "step") for n in (0, 1, 2)] == ["0 steps", "1 step", "2 steps"]
+
+
+def test_the_last_alternative_comes_after_or():
+    assert [alternatives(list("abc"[:n])) for n in range(4)] == ["", "a", "a or b", "a, b or c"]
 
 
 def test_a_long_error_is_cut_and_stays_one_line():

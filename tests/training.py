@@ -23,7 +23,7 @@ def tiny(**arguments):
 
 
 def pictures(count=40):
-    """Stripes with a test part: 4 steps an epoch if a fifth is held back."""
+    """Stripes with a test part: 4 steps per epoch if a fifth is held out."""
     test = stripes(count=20, seed=1)
     return replace(stripes(count=count), test_images=test.images, test_labels=test.labels)
 

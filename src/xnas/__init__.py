@@ -1,7 +1,7 @@
 """Neural architecture search with expert advice (XNAS), on PyTorch.
 
 Each edge of a cell is a forecaster that mixes experts (operations), learns the mixture by exponentiated
-gradients and wipes out experts that can no longer win. Start with `xnas.theory` beside the paper, or
+gradients and wipes out experts that can no longer win. Start with `xnas.theory` and the paper, or
 with `ExpertsOptimizer` and `Forecaster` in a network of your own.
 """
 

@@ -21,9 +21,10 @@ from itertools import pairwise
 from pathlib import Path
 from reprlib import repr as brief
 from types import UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from xnas.errors import ConfigError
+from xnas.words import alternatives
 
 LARGEST = 1 << 63  # no tensor, and no generator, holds more
 
@@ -69,16 +70,44 @@ def option(
     return field(default=default, metadata={"bounds": bounds, "on_resume": on_resume, "group": group})
 
 
+class _Given:
+    """A place for the names that options were given, which is no attribute that `vars` shows."""
+
+    __slots__ = ("_given",)
+    _given: frozenset[str]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """Base of all classes of options: checks every value when an object is made."""
+class Options(_Given):
+    """Base of all classes of options: checks every value when an object is made.
+
+    An object remembers which options it was given, as a given value may equal the default.
+    `dataclasses.replace` gives all of them; then those count that differ from their default.
+    """
 
     GROUP: ClassVar[str] = "Options"
     """Group of `--help` for the fields that a class declares."""
-    _typed: ClassVar[frozenset[str]] = frozenset()  # of an object that `typed_options` made
+
+    def __new__(cls, **given: Any) -> Self:  # noqa: ANN401 - options
+        """Remember the names; `__init__` gets the values."""
+        made = super().__new__(cls)
+        defaults = {declared.name: declared.default for declared in fields(cls)}
+        if given.keys() == defaults.keys():
+            given = {name: value for name, value in given.items() if value != defaults[name]}
+        object.__setattr__(made, "_given", frozenset(given))
+        return made
+
+    def __getstate__(self) -> tuple[dict[str, Any], frozenset[str]]:
+        """Values and names, for copies and other processes."""
+        return vars(self), self._given
+
+    def __setstate__(self, state: tuple[dict[str, Any], frozenset[str]]) -> None:
+        """Fill an object that is not initialised."""
+        vars(self).update(state[0])
+        object.__setattr__(self, "_given", state[1])
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
+        hints = self._types()
         for declared in fields(self):
             kinds, value = _kinds(hints[declared.name]), getattr(self, declared.name)
             if Path in kinds and str not in kinds and isinstance(value, str):
@@ -92,6 +121,11 @@ class Options:
                 raise ConfigError(f"{flag_name(declared.name)} must be {limit}, got {brief(value)}")
             require_within(declared.name, value, *declared.metadata.get("bounds", ()))
 
+    @classmethod
+    def _types(cls) -> dict[str, Any]:
+        """Types of the fields, by name; to override where an annotation is imported for mypy alone."""
+        return get_type_hints(cls)
+
 
 def require_within(name: str, value: object, *bounds: Bound) -> None:
     """Raise if a number is out of its bounds; other values, such as None, pass."""
@@ -101,8 +135,8 @@ def require_within(name: str, value: object, *bounds: Bound) -> None:
 
 
 def flag_name(name: str) -> str:
-    """An option's name as its flag spells it, without the dashes in front."""
-    return name.replace("_", "-")
+    """An option as messages and the command line name it: `--batch-size` for `batch_size`."""
+    return f"--{name.replace('_', '-')}"
 
 
 def names_on_resume(kind: type[Options], *behaviours: OnResume) -> list[str]:
@@ -141,34 +175,29 @@ def saved_options(kind: type[C], saved: Mapping[str, Any], changes: Mapping[str,
 
 def widened(kind: type[C], shared: type[Options], options: Options) -> C:
     """Options of `kind` with the values of `options` for those of `shared`, a mix-in of both."""
-    return kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})
-
-
-def typed_options(kind: type[C], **values: Any) -> C:  # noqa: ANN401 - options
-    """Options that remember which of them a user typed, as a typed value may equal the default."""
-    options = kind(**values)
-    object.__setattr__(options, "_typed", frozenset(values))
-    return options
+    made = kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})
+    object.__setattr__(made, "_given", options._given)
+    return made
 
 
 def changed(options: C, **changes: Any) -> C:  # noqa: ANN401 - options
-    """`options` with `changes`; those that were typed still count as typed."""
+    """`options` with `changes`, which do not count as given by the user."""
     made = replace(options, **changes)
-    object.__setattr__(made, "_typed", options._typed)
+    object.__setattr__(made, "_given", options._given)
     return made
 
 
 def inherited(options: C, shared: type[Options], saved: Mapping[str, Any]) -> C:
-    """`options` with the saved value for each of `shared` that is at its default and was not typed."""
-    given = {
+    """`options` with the saved value for each of `shared` that is at its default and was not given."""
+    kept = {
         declared.name: saved[declared.name]
         for declared in fields(shared)
         if declared.name in saved
-        and declared.name not in options._typed
+        and declared.name not in options._given
         and getattr(options, declared.name) == declared.default
     }
     try:
-        return changed(options, **given)
+        return changed(options, **kept)
     except ConfigError as error:
         raise ConfigError(f"a setting in config.json cannot be used: {error}; restore it") from error
 
@@ -211,8 +240,7 @@ def _docstrings(kind: type) -> dict[str, str]:
 def kinds_in_words(hint: Any, *, unset: bool = True) -> str:  # noqa: ANN401 - any annotation
     """What an annotation allows, in words; without `unset`, None is left out."""
     kinds = (kind for kind in _kinds(hint) if unset or kind is not type(None))
-    names = [name for kind in kinds for name in _names_of(kind)]
-    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return alternatives([name for kind in kinds for name in _names_of(kind)])
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any annotation

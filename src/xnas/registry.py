@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from xnas.errors import ConfigError, UnknownNameError
+from xnas.words import alternatives
 
 T = TypeVar("T")
 
@@ -68,6 +69,5 @@ def known_names(name: str, names: Iterable[str]) -> str:
     """What to take instead of a name that is not there: the nearest ones first, then all."""
     known = tuple(names)
     near = get_close_matches(str(name).lower(), known, n=3)
-    offered = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
-    meant = f"did you mean {offered}? " if near else ""
+    meant = f"did you mean {alternatives(near)}? " if near else ""
     return f"{meant}there are: {', '.join(known) or 'none yet'}"

@@ -1,6 +1,8 @@
-"""Text in messages: plurals, shortened errors, and names that are safe to print."""
+"""Text in messages: plurals, alternatives, shortened errors, and names that are safe to print."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 LONGEST_ERROR = 200
 
@@ -8,6 +10,11 @@ LONGEST_ERROR = 200
 def counted(number: int, noun: str) -> str:
     """A number with its noun: `1 step`, `2 steps`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """Names to choose from: `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def short(error: BaseException, most: int = LONGEST_ERROR) -> str:

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from xnas import ConfigError
-from xnas.bench.data import BenchDataConfig, PlainImages, bench_data
+from xnas.bench.data import PlainImages, bench_data
 from xnas.bench.measuring import noise
+from xnas.bench.options import BenchDataConfig
 from xnas.report.tables import data_cost_table
 
 TINY = BenchDataConfig(
@@ -36,19 +36,3 @@ def test_the_other_side_makes_standardised_images_with_a_hole():
     assert (image.shape, image.dtype) == ((3, 8, 8), torch.float32)
     assert label == (50 % 32) % 10  # four batches of eight
     assert (image == 0).all(0).sum() >= 16
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"timings": 4}, "timings must be at least 5, got 4"),
-        ({"batch_size": 0}, "batch-size must be at least 1, got 0"),
-        ({"image_size": 4}, "image-size must be at least 8, got 4"),
-        ({"workers": -1}, "workers must be at least 0, got -1"),
-        ({"policy": "mnist"}, "no AutoAugment policy called 'mnist'; there are: cifar10"),
-        ({"device": "toaster"}, "no such device: 'toaster'"),
-    ],
-)
-def test_bad_settings_are_named(changes, words):
-    with pytest.raises(ConfigError, match=words):
-        BenchDataConfig(**changes)

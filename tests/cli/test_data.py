@@ -1,11 +1,11 @@
 """`xnas data`: what there is, where it is, whether it is whole, and how to get it."""
 
-import os
-import subprocess
+import io
 import sys
 import tarfile
 
 import pytest
+from commands import call
 from datasets_made import make_cifar100, make_cinic10, make_freiburg, make_image
 
 from xnas.cli import main
@@ -18,13 +18,7 @@ def _nothing_else(tmp_path, monkeypatch):
 
 
 def run(capsys, *arguments):
-    try:
-        main(["data", *(str(argument) for argument in arguments)])
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return call(capsys, "data", *arguments)
 
 
 def line_of(text, start):
@@ -43,7 +37,7 @@ def test_all_datasets_are_listed_with_what_they_are_and_where(capsys, tmp_path):
     assert f"{tmp_path / 'there' / 'cifar-100-python'} (lacks 1 of 3 files)" in told
 
 
-def test_one_dataset_is_told_with_all_places_and_what_is_wrong(capsys, tmp_path):
+def test_one_dataset_is_reported_with_all_places_and_what_is_wrong(capsys, tmp_path):
     make_cifar100(tmp_path / "data" / "cifar-100-python")
     status, told, _ = run(capsys, "cifar100", "--data-dir", tmp_path / "empty")
     assert status == 0
@@ -56,7 +50,7 @@ def test_one_dataset_is_told_with_all_places_and_what_is_wrong(capsys, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["digits", "freiburg", "imagenet", "cinic10"])
-def test_every_kind_of_dataset_can_be_told(capsys, name):
+def test_every_kind_of_dataset_can_be_described(capsys, name):
     status, told, _ = run(capsys, name)
     assert status == 0
     assert "how to get it: " in told
@@ -139,26 +133,21 @@ def test_a_folder_that_a_run_would_refuse_is_described_and_ends_with_status_2(ca
     assert "class 'Grüne' of photos has 0 training images left" in complaint
 
 
-def test_a_test_part_that_lacks_a_class_is_told(capsys, tmp_path):
+def test_a_test_part_that_lacks_a_class_is_reported(capsys, tmp_path):
     photos(tmp_path / "photos" / "train")
     make_image(tmp_path / "photos" / "test" / "red ones" / "1.png", (1, 2, 3))
     _, told, _ = run(capsys, tmp_path / "photos")
     assert "note: test has no images of 1 of 2 classes, such as 'Grüne'" in told
 
 
-def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path):
-    root = photos(tmp_path / "photos")
-    told = subprocess.run(
-        [sys.executable, "-m", "xnas", "data", str(root)],
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
-    assert told.returncode == 0, told.stderr
-    assert b"images per class: Gr?ne 3" in told.stdout
+def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path, monkeypatch):
+    root, terminal = photos(tmp_path / "photos"), io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(terminal, "ascii"))
+    main(["data", str(root)])
+    assert b"images per class: Gr?ne 3" in terminal.getvalue()
 
 
-def test_an_archive_of_something_else_is_told_with_status_2(capsys, tmp_path):
+def test_an_archive_of_something_else_is_reported_with_status_2(capsys, tmp_path):
     make_image(tmp_path / "holiday.png", (1, 2, 3))
     with tarfile.open(tmp_path / "holiday.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "holiday.png", "holiday.png")
@@ -168,7 +157,7 @@ def test_an_archive_of_something_else_is_told_with_status_2(capsys, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_many_classes_are_told_by_their_extremes(capsys, tmp_path):
+def test_many_classes_are_reported_by_their_extremes(capsys, tmp_path):
     for label in range(12):
         for index in range(5):
             make_image(tmp_path / "many" / f"{label}" / f"{index}.png", (0, 0, 0))

@@ -17,7 +17,7 @@ def test_export_prints_sizes_deviations_and_latency(capsys, run, tmp_path):
     assert "CPU, ms (median)  batch 1  batch 32" in out
 
 
-def test_an_export_is_told_in_two_tables():
+def test_an_export_is_reported_in_two_tables():
     files = (
         ExportedFile(path="o/model.safetensors", bytes=15_000_000, difference=None),
         ExportedFile(path="o/model.onnx", bytes=16_000_000, difference=2e-7),

@@ -1,13 +1,14 @@
 """NAS-Bench-201 on the command line: searches of its space, and its cells shown."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import call
 from nasbench201 import arch, parameters, rows, write_table
 
 from xnas import Genotype
-from xnas.cli import main
 
 SIZES = {"--cells": 1, "--channels": 2, "--epochs": 1, "--batch-size": 256}
 TINY = ["--space", "nasbench201", "--device", "cpu", *(str(x) for pair in SIZES.items() for x in pair)]
@@ -18,17 +19,7 @@ SAMPLE_ARCH = "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv
 @pytest.fixture
 def run(capsys):
     """Status, output and errors of a command."""
-
-    def call(*arguments):
-        try:
-            main([str(a) for a in arguments])
-            status = 0
-        except SystemExit as exit_:
-            status = exit_.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
+    return partial(call, capsys)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +81,7 @@ def test_the_truth_is_printed_with_every_epoch(run, tmp_path):
         (["--space", "nasbench201", "--cells", "0"], "cells must be at least 1, got 0"),
     ],
 )
-def test_settings_that_cannot_be_used_are_told_in_one_line(run, tmp_path, flags, words):
+def test_settings_that_cannot_be_used_are_reported_in_one_line(run, tmp_path, flags, words):
     status, _, err = run("search", "digits", *flags, "--out", tmp_path / "run")
     assert status == 2
     assert words in err
@@ -114,7 +105,7 @@ def test_a_cell_is_shown_with_its_string_and_the_benchmark_s_network(run, cell):
     assert "imagenet" not in told
 
 
-def test_a_malformed_string_is_told_in_one_line(run):
+def test_a_malformed_string_is_reported_in_one_line(run):
     status, told, err = run("show", arch(["conv"] * 6))
     assert (status, told) == (2, "")
     assert "node 1 of the normal cell uses 'conv', which the space 'nasbench201' does not have" in err

@@ -1,20 +1,9 @@
 """The command reproduce."""
 
-from xnas.cli import main
+from commands import call as run
 
 
-def run(capsys, *arguments):
-    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
-    try:
-        main(arguments)
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def test_reproduce_tells_what_it_made(capsys, tmp_path):
+def test_reproduce_reports_what_it_made(capsys, tmp_path):
     status, out, err = run(capsys, "reproduce", "attenuation", "--out", str(tmp_path / "x"))
     assert (status, err) == (0, "")
     assert out.startswith("attenuation  1 figure in")

@@ -6,10 +6,10 @@ import shlex
 from types import SimpleNamespace
 
 import pytest
+from commands import call as run
 from PIL import Image
 
 from xnas import Genotype
-from xnas.cli import main
 from xnas.cli.search import farewell
 
 TINY = ["--cells", "3", "--channels", "2", "--epochs", "1", "--batch-size", "8", "--device", "cpu"]
@@ -24,16 +24,6 @@ def photos(tmp_path):
         for i in range(12):
             Image.new("RGB", (10, 10), (level + i, level, level)).save(folder / f"{i}.png")
     return tmp_path / "photos"
-
-
-def run(capsys, *arguments):
-    try:
-        main([str(a) for a in arguments])
-        status = 0
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_path, photos):
@@ -58,7 +48,7 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     (out / "genotype.json").unlink()
     status, told, err = run(capsys, "search", "--resume", out, "--seed", "7")
     assert (status, told) == (2, "")
-    assert "a resumed run keeps its seed; leave it out: only backend" in err
+    assert "a resumed run keeps its --seed; leave it out: only --backend" in err
     status, told, err = run(capsys, "search", "--resume", out, "--backend", "fused")
     assert status == 0, err
     assert "rounds on cpu (fused, fp32)" in told

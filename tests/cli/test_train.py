@@ -6,6 +6,7 @@ import shlex
 import signal
 
 import pytest
+from commands import call as run
 from datasets_made import make_image
 from searching import stripes, tiny
 from training import checkpoint, metrics
@@ -15,17 +16,6 @@ from xnas.cli import main
 from xnas.runs.recipes import RECIPES
 
 TINY = ["--cells", "3", "--channels", "2", "--epochs", "2", "--batch-size", "256", "--device", "cpu"]
-
-
-def run(capsys, *arguments):
-    """Exit status, stdout and stderr of `xnas ARGUMENTS`."""
-    status = 0
-    try:
-        main([str(a) for a in arguments])
-    except SystemExit as exit_:
-        status = exit_.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +76,7 @@ def test_a_run_on_images_of_a_program_wants_data_to_be_named(capsys, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_the_best_weights_and_the_time_left_are_told(capsys, tmp_path):
+def test_the_best_weights_and_the_time_left_are_reported(capsys, tmp_path):
     out = tmp_path / "run"
     status, told, _ = run(capsys, "train", "xnas", "--out", out, *TINY, "--validation", "0.5")
     assert status == 0
@@ -103,7 +93,7 @@ def test_quiet_prints_nothing(capsys, tmp_path):
     assert (out / "model.json").exists()
 
 
-def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monkeypatch, finished):
+def test_ctrl_c_says_how_to_resume_and_resuming_ends_alike(capsys, tmp_path, monkeypatch, finished):
     out = tmp_path / "run"
 
     def interrupt(_, training):
@@ -121,7 +111,7 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_ends_alike(capsys, tmp_path, monk
     assert metrics(out) == metrics(finished)
 
 
-def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_path, monkeypatch):
+def test_what_is_given_anew_holds_for_one_call_and_is_reported_again(capsys, tmp_path, monkeypatch):
     out, stop = tmp_path / "run", 3
 
     def interrupt(_, training):
@@ -139,13 +129,13 @@ def test_what_is_given_anew_holds_for_one_call_and_is_told_again(capsys, tmp_pat
     assert set(err[err.index("resume with: ") + 13 :].split()) == set(words.split())
     status, told, err = run(capsys, *again, "--epochs", "9")
     assert (status, told) == (2, "")
-    assert "a resumed run keeps its epochs; leave it out: only backend, checkpoint-mi" in err
+    assert "a resumed run keeps its --epochs; leave it out: only --backend, --checkpoint-mi" in err
     status, told, err = run(capsys, *again)
     assert (status, err) == (0, "")
     assert "resuming after step 5" in told
 
 
-def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
+def test_a_network_within_limits_is_picked_and_reported(capsys, tmp_path):
     flags = ["--cells", "3", "--epochs", "1", "--batch-size", "512", "--max-params", "5e4"]
     status, told, _ = run(capsys, "train", "xnas", "--out", tmp_path / "run", "--device", "cpu", *flags)
     assert status == 0
@@ -172,7 +162,7 @@ def test_a_network_within_limits_is_picked_and_told(capsys, tmp_path):
         (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
         (
             ("xnas", "digits", "--max-params", "10"),
-            "no network of 5 cells is within max-params 10; raise it",
+            "no network of 5 cells is within --max-params 10; raise it",
         ),
         (("xnas", "digits", "--epochs", "many"), "--epochs"),
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),

@@ -32,7 +32,7 @@ def source(count=50, indices=None, **changes):
     return BatchSource(images, torch.arange(count), chosen, BatchSettings(**{**settings, **changes}))
 
 
-def test_a_batch_is_standardised_images_beside_their_labels():
+def test_a_batch_is_standardised_images_with_their_labels():
     batches = source()
     batches.begin_epoch(0, 6)
     for images, labels in play(batches, 6):
@@ -219,13 +219,13 @@ def test_rounds_are_whole_batches():
     [
         (
             lambda: rounds(40, 96),
-            "batch of 96 but only 40 images in the validation half; use a batch-size of 32 or less",
+            "batch of 96 but only 40 images in the validation half; use a --batch-size of 32 or less",
         ),
         (lambda: rounds(0, 1), "batch of 1 but only 0 images in the validation half"),
         (lambda: rounds(40, 0), "batch_size must be at least 1, got 0"),
         (
             lambda: source(count=40, batch_size=64).begin_epoch(0, 1),
-            "batch of 64 but only 40 images in the training half; use a batch-size of 32 or less",
+            "batch of 64 but only 40 images in the training half; use a --batch-size of 32 or less",
         ),
         (lambda: source(batch_size=0), "need at least 1 image, got 0 and 50"),
         (

@@ -93,10 +93,10 @@ def test_without_files_the_message_says_where_it_looked(tmp_path, monkeypatch):
     monkeypatch.setenv("XNAS_DATA", "/nowhere/data")
     with pytest.raises(
         DatasetError, match="no CIFAR-10 files in /nowhere/given, /nowhere/data, data"
-    ) as told:
+    ) as caught:
         load_data("cifar10", data_dir=Path("/nowhere/given"))
-    assert '"xnas data cifar10" says how to get them' in str(told.value)
-    assert "data-dir" in str(told.value)
+    assert '"xnas data cifar10" says how to get them' in str(caught.value)
+    assert "data-dir" in str(caught.value)
 
 
 def test_missing_files_are_named(cifar):
@@ -207,8 +207,8 @@ def test_the_published_files_are_read_whole():
     assert std == pytest.approx(STD, abs=1e-6)
 
 
-def test_a_class_whose_name_has_no_end_is_told_in_one_line(cifar):
+def test_a_class_whose_name_has_no_end_is_reported_in_one_line(cifar):
     write_pickle(cifar / "batches.meta", {"label_names": ["x" * 100_000] * 10})
-    with pytest.raises(DatasetError, match="has 100,000 characters; a name may have 1000") as told:
+    with pytest.raises(DatasetError, match="has 100,000 characters; a name may have 1000") as caught:
         load_data("cifar10", data_dir=cifar)
-    assert len(str(told.value)) < 300
+    assert len(str(caught.value)) < 300

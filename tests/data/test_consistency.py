@@ -47,7 +47,7 @@ def test_parts_that_do_not_fit_are_refused(train, test, words):
         (("a", "\udce9"), "is not UTF-8 text"),
     ],
 )
-def test_names_that_files_cannot_hold_or_tell_apart_are_refused(classes, words):
+def test_names_that_files_cannot_hold_or_distinguish_are_refused(classes, words):
     with pytest.raises(DatasetError, match=words):
         require_names("mine", classes)
 

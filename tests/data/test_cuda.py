@@ -111,7 +111,7 @@ def test_gpu_and_cpu_show_the_same_images_in_the_same_order():
         assert torch.allclose(images, gpu_images.cpu(), atol=1e-6)
 
 
-def test_a_checkpoint_of_the_gpu_goes_on_on_the_cpu():
+def test_a_checkpoint_of_the_gpu_resumes_on_the_cpu():
     gpu, cpu = source(), source("cpu")
     gpu.begin_epoch(0, ROUNDS)
     play(gpu, 2)

@@ -74,9 +74,9 @@ def test_an_image_made_to_fill_the_memory_is_refused_before_it_is_unpacked(tmp_p
 def test_what_is_no_image_is_named_in_one_line(tmp_path, content):
     path = tmp_path / "a.png"
     path.write_bytes(content)
-    with pytest.raises(DatasetError, match=r"cannot read the image .*a.png \(.*\); fix") as told:
+    with pytest.raises(DatasetError, match=r"cannot read the image .*a.png \(.*\); fix") as caught:
         decode_image(path, channels=3, size=(8, 8), resize="crop")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

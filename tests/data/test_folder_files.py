@@ -49,7 +49,7 @@ def test_linked_class_folders_are_followed(tmp_path):
     assert load_data(tmp_path / "here").classes == ("rose", "tulip")
 
 
-def test_images_are_told_from_other_files_by_ending_and_kind(tmp_path):
+def test_images_are_distinguished_from_other_files_by_ending_and_kind(tmp_path):
     flowers(tmp_path)
     (tmp_path / "rose" / "notes.txt").write_text("soon", encoding="utf8")
     (tmp_path / "rose" / "folder.png").mkdir()

@@ -5,7 +5,7 @@ from PIL import Image
 
 from xnas.data import load_data
 from xnas.data.folder_summary import summarize_folder
-from xnas.data.options import DataOptions
+from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 

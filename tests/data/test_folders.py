@@ -10,7 +10,7 @@ from PIL import Image
 
 from xnas.data import BatchSettings, BatchSource, halves, list_folder, load_data
 from xnas.data.folders import load_files
-from xnas.data.options import DataOptions
+from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 
 
@@ -137,7 +137,7 @@ def test_what_is_no_image_in_the_test_part_is_counted_too(tmp_path):
 
 
 def numbered(root, count=12):
-    """Images that can be told apart: grey values from 0 up, without gap or repetition."""
+    """Images that can be distinguished: grey values from 0 up, without gap or repetition."""
     value = 0
     for name in ("a", "b", "c"):
         for index in range(count):
@@ -252,12 +252,12 @@ def other_classes(root):
 )
 def test_folders_that_cannot_be_used_are_refused_in_one_line(build, words, tmp_path):
     build(tmp_path)
-    with pytest.raises(DatasetError, match=words) as told:
+    with pytest.raises(DatasetError, match=words) as caught:
         load_data(tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
-def test_the_rule_for_resizing_can_be_set_and_is_told(tmp_path):
+def test_the_rule_for_resizing_can_be_set_and_is_reported(tmp_path):
     flowers(tmp_path, mode="L", size=(50, 100), value=200)
     cropped = load_data(tmp_path)
     padded = load_data(tmp_path, resize="pad")
@@ -335,7 +335,7 @@ def test_leaving_images_out_keeps_test_images_where_they_are(tmp_path):
     assert set(after.images[:, 0, 0, 0].tolist()) <= set(before.images[:, 0, 0, 0].tolist())
 
 
-def test_a_class_of_bad_images_is_told_even_if_they_are_left_out(tmp_path):
+def test_a_class_of_bad_images_is_reported_even_if_they_are_left_out(tmp_path):
     flowers(tmp_path)
     for path in list((tmp_path / "rose").iterdir())[:4]:
         path.write_bytes(b"")
@@ -374,7 +374,7 @@ def test_a_dataset_whose_own_folder_is_not_utf8_is_refused(tmp_path):
 
 
 def headless(root):
-    """Images of which two tell in their headers that they are bad: an empty file, and no file at all."""
+    """Images of which two show in their headers that they are bad: an empty file, and no file at all."""
     numbered(root)
     (root / "a" / "0.png").write_bytes(b"")
     (root / "b" / "3.png").unlink()
@@ -404,7 +404,7 @@ def test_a_shape_that_is_known_does_not_keep_bad_images_in_a_stream(tmp_path):
     assert len(data.files) + len(data.test_files) == 34
 
 
-def test_a_class_of_bad_images_is_told_when_they_are_streamed(tmp_path):
+def test_a_class_of_bad_images_is_reported_when_they_are_streamed(tmp_path):
     flowers(tmp_path)
     for path in (tmp_path / "rose").iterdir():
         path.write_bytes(b"")
@@ -414,7 +414,7 @@ def test_a_class_of_bad_images_is_told_when_they_are_streamed(tmp_path):
 
 @pytest.mark.parametrize("skip", [False, True])
 @pytest.mark.parametrize("known", [False, True])
-def test_a_class_that_cannot_be_decoded_is_told_before_a_stream_begins(tmp_path, skip, known):
+def test_a_class_that_cannot_be_decoded_is_reported_before_a_stream_begins(tmp_path, skip, known):
     """Headers are whole; nothing else of the files is. Other classes are enough for the statistics."""
     numbered(tmp_path)
     for path in (tmp_path / "a").iterdir():

@@ -64,7 +64,7 @@ def data(written):
     )
 
 
-def test_a_streamed_dataset_tells_what_one_in_memory_tells(data, written):
+def test_a_streamed_dataset_reports_what_one_in_memory_reports(data, written):
     assert (data.channels, data.size, data.flip, data.note) == (3, SIZE, True, "")
     assert (data.mean, data.std) == channel_statistics(written[1])
     assert len(data.images) == COUNT

@@ -1,4 +1,4 @@
-"""Unequal classes are told, and can be drawn equally often."""
+"""Unequal classes are reported, and can be drawn equally often."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from xnas.data.imbalance import balanced_order
         ([3000, 2], "classes are unequal: 'a' has 3,000 images and 'b' 2"),
     ],
 )
-def test_classes_that_differ_twofold_are_told(counts, line):
+def test_classes_that_differ_twofold_are_reported(counts, line):
     labels = torch.repeat_interleave(torch.arange(2), torch.tensor(counts))
     assert imbalance(labels, ("a", "b")) == line
 
@@ -77,7 +77,7 @@ def test_labels_stay_with_their_images():
         assert [int(image >= 36) for image in images] == labels
 
 
-def test_a_balanced_source_goes_on_where_it_stood():
+def test_a_balanced_source_continues_where_it_stood():
     first = source()
     whole = epoch(first, 2)
     second, third = source(), source()

@@ -76,7 +76,7 @@ def test_a_class_called_training_is_a_class(tmp_path):
     assert load_data(tmp_path).classes == ("racing", "training")
 
 
-def test_a_table_beside_class_folders_is_no_reason_to_refuse_them(tmp_path):
+def test_a_table_next_to_class_folders_is_no_reason_to_refuse_them(tmp_path):
     for name in ("rose", "tulip"):
         fill(tmp_path / name)
     (tmp_path / "labels.csv").write_text("file,label\n", encoding="utf8")

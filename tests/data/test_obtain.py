@@ -77,15 +77,15 @@ def test_a_failed_download_is_one_line_and_leaves_nothing_behind(server, tmp_pat
         server[known.sources[2].url] += b"more"
     before = socket.getdefaulttimeout()
     words = r"cannot download SVHN from http://a.example/train_32x32.mat \(.*\); nothing was kept"
-    with pytest.raises(DatasetError, match=words) as told:
+    with pytest.raises(DatasetError, match=words) as caught:
         download(known, tmp_path / "data")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     assert not (tmp_path / "data").exists()
     assert socket.getdefaulttimeout() == before
 
 
 @pytest.mark.parametrize("name", ["digits", "cinic10", "freiburg", "imagenet"])
-def test_what_torchvision_does_not_offer_is_told(tmp_path, name):
+def test_what_torchvision_does_not_offer_is_reported(tmp_path, name):
     with pytest.raises(DatasetError, match="torchvision offers no download of"):
         download(CATALOGUE[name], tmp_path)
 

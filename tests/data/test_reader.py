@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -145,14 +146,14 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_worker_that_dies_is_told_in_one_line(opened):
+def test_a_worker_that_dies_is_reported_in_one_line(opened):
     source = StreamSource(
         DeadlyImages(50), torch.arange(50), torch.arange(50), BatchSettings(**SETTINGS), workers=1
     )
     opened.append(source)
     source.begin_epoch(0, 6)
     play(source, 1)
-    words = r"process that decodes images died .* resume the run, .* or without stream"
+    words = r"process that decodes images died .* resume the run, .* or --no-stream"
     with pytest.raises(DatasetError, match=words) as caught:
         play(source, 1)
     assert "\n" not in str(caught.value)
@@ -188,7 +189,7 @@ def test_signals_to_all_processes_leave_workers_alone(streamed, in_memory):
 
 
 @pytest.fixture
-def short_of_patience(impatient, monkeypatch):  # noqa: ARG001 - the other waits, too
+def short_of_patience(impatient, monkeypatch):  # noqa: ARG001 - the other also waits
     monkeypatch.setattr(reader, "CHECK_SECONDS", 0.1)
     monkeypatch.setattr(reader, "STALL_SECONDS", 0.5)
 
@@ -281,3 +282,38 @@ def test_a_program_ends_at_once_with_workers_at_work(written, end, status, said)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == status
     assert done.stderr.strip().splitlines()[-1:] == ([said] if said else [])
+
+
+class Waiting:
+    """What the watchdog sees of a loader whose workers run: here this process."""
+
+    _workers = (SimpleNamespace(pid=os.getpid()),)
+
+
+def watchdogs():
+    return [thread for thread in threading.enumerate() if thread.name == "xnas-watchdog"]
+
+
+def test_one_thread_watches_all_waits_and_none_is_there_at_a_fork():
+    for _ in range(3):
+        with reader._watched(Waiting()):
+            (first,) = watchdogs()
+    with reader._watched(Waiting()):
+        assert watchdogs() == [first]
+    child = os.fork()  # a warning, which is an error here, if there are other threads
+    if not child:
+        os._exit(len(watchdogs()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert watchdogs() == []
+    with reader._watched(Waiting()):
+        assert len(watchdogs()) == 1
+
+
+def test_the_watchdog_ends_when_there_is_nothing_to_watch(monkeypatch):
+    reader._watchdog.stop()
+    monkeypatch.setattr(reader, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(reader, "IDLE_SECONDS", 0.02)
+    with reader._watched(Waiting()):
+        (thread,) = watchdogs()
+    thread.join(10)
+    assert watchdogs() == []

@@ -176,7 +176,7 @@ def test_an_evaluation_leaves_bad_images_out(streamed, written, tmp_path):
 # Starting and ending
 
 
-def test_a_source_goes_on_after_an_error_where_it_stood(streamed, in_memory):
+def test_a_source_continues_after_an_error_where_it_stood(streamed, in_memory):
     once = []
 
     def fails_once(images, generator):
@@ -199,7 +199,7 @@ def test_a_source_goes_on_after_an_error_where_it_stood(streamed, in_memory):
     assert_equal(played + play(files, 4), play(memory, 6))
 
 
-def test_a_closed_source_can_go_on(streamed, in_memory):
+def test_a_closed_source_can_continue(streamed, in_memory):
     files, memory = streamed(workers=1), in_memory()
     for batches in (files, memory):
         batches.begin_epoch(0, 6)

@@ -89,9 +89,9 @@ def link(**attributes):
 def test_what_reaches_outside_is_refused_and_nothing_stays(tmp_path, members, words):
     archive = tar(tmp_path / "evil.tar.gz", *members)
     data = tmp_path / "deep" / "data"
-    with pytest.raises(DatasetError, match=words) as told:
+    with pytest.raises(DatasetError, match=words) as caught:
         unpack(archive, CINIC, data)
-    assert "nothing was unpacked" in str(told.value)
+    assert "nothing was unpacked" in str(caught.value)
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["deep", "evil.tar.gz"]
 
 
@@ -205,10 +205,10 @@ def test_what_is_no_archive_is_refused(tmp_path):
         unpack(tmp_path / "file.gz", CINIC, tmp_path / "data")
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path):
     archive = tar(tmp_path / "a.tar.gz", member("train/1.png", b"x"))
     (tmp_path / "data").write_text("a file", encoding="utf8")
-    with pytest.raises(DatasetError, match=r"cannot write to .*data .*; choose another data-dir"):
+    with pytest.raises(DatasetError, match=r"cannot write to .*data .*; choose another --data-dir"):
         unpack(archive, CINIC, tmp_path / "data")
 
 
@@ -221,8 +221,8 @@ def test_an_archive_of_something_else_is_refused_and_leaves_nothing_behind(tmp_p
     assert not (tmp_path / "data").exists()
 
 
-def test_a_text_that_is_called_an_archive_is_told_in_a_few_words(tmp_path):
+def test_a_text_that_is_called_an_archive_is_reported_in_a_few_words(tmp_path):
     (tmp_path / "text.tar").write_text("no archive " * 100, encoding="utf8")
-    with pytest.raises(DatasetError, match="is truncated, damaged or no archive") as told:
+    with pytest.raises(DatasetError, match="is truncated, damaged or no archive") as caught:
         unpack(tmp_path / "text.tar", CINIC, tmp_path / "data")
-    assert "method" not in str(told.value)
+    assert "method" not in str(caught.value)

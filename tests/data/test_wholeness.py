@@ -12,7 +12,7 @@ from xnas.data.wholeness import faults, require_whole
 from xnas.errors import DatasetError
 
 
-def test_missing_and_wrong_files_are_told_one_by_one(tmp_path):
+def test_missing_and_wrong_files_are_reported_one_by_one(tmp_path):
     (tmp_path / "train").write_bytes(b"x")
     told = list(faults(CATALOGUE["cifar100"], tmp_path))
     assert told[0].startswith("train has the md5 9dd4e461268c8034f5c8564e155c67a6 instead of 16019d7e")

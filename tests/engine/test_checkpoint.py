@@ -86,7 +86,7 @@ def test_one_that_cannot_be_read_is_passed_over(three, monkeypatch):
     assert "Input/output error" in warnings[0]
 
 
-def test_a_disk_that_is_full_is_told_and_all_old_checkpoints_stay(three, monkeypatch):
+def test_a_disk_that_is_full_is_reported_and_all_old_checkpoints_stay(three, monkeypatch):
     before = three.files()
 
     def full(_):

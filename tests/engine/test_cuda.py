@@ -41,7 +41,7 @@ def same_kernels(monkeypatch):
 
 
 def begun(images=None, **arguments):
-    """A search on plain modules, unless told otherwise, in its first epoch."""
+    """A search on plain modules, unless stated otherwise, in its first epoch."""
     settings = {"device": "cuda", "backend": "reference", "channels": 8, "batch_size": 16}
     found = prepare(tiny(**settings | arguments), images or stripes(160)).search
     found.begin_epoch()
@@ -167,7 +167,7 @@ def test_rates_and_dropout_reach_a_captured_round():
     assert all(torch.equal(p, w) for p, w in zip(found.weights, weights, strict=True))
     drawn = found.dropout.get_state()
     play_one()
-    assert not torch.equal(found.dropout.get_state(), drawn)  # draws go on from replay to replay
+    assert not torch.equal(found.dropout.get_state(), drawn)  # draws continue from replay to replay
 
 
 def test_streamed_images_are_drawn_outside_the_graph(tmp_path):
@@ -283,7 +283,7 @@ class Stopping(Silence):
 
 
 @pytest.mark.parametrize(("space", "cells", "kind"), SPACES)
-def test_a_whole_fused_search_stops_in_an_epoch_and_goes_on(tmp_path, space, cells, kind):
+def test_a_whole_fused_search_stops_in_an_epoch_and_resumes(tmp_path, space, cells, kind):
     if not hasattr(kind, "fuse"):
         pytest.skip(f"{kind.__name__} has no fused form")
     settings = {"device": "cuda", "space": space, "cells": cells, "channels": 16, "relaxation": 0.05}

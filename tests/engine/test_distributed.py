@@ -79,7 +79,7 @@ def test_two_processes_are_equal_bit_for_bit(equals):
     assert first == second
 
 
-def test_a_search_that_was_stopped_by_one_process_goes_on_in_both(wholes):
+def test_a_search_that_was_stopped_by_one_process_resumes_in_both(wholes):
     folder, found = wholes
     assert all("stopped after round 4" in each["stopped"] for each in found)
     assert metrics(folder / "run") == metrics(folder / "whole")
@@ -91,7 +91,7 @@ def test_a_search_that_was_stopped_by_one_process_goes_on_in_both(wholes):
         assert torch.equal(one["supernet"][name], other["supernet"][name]), name
 
 
-def test_a_training_that_was_stopped_goes_on_in_both(wholes):
+def test_a_training_that_was_stopped_resumes_in_both(wholes):
     folder, found = wholes
     assert [each["epochs"] for each in found] == [2, 2]
     one, other = (load_file(folder / n / "model.safetensors") for n in ("training", "stopped training"))
@@ -139,7 +139,7 @@ def test_another_number_of_processes_is_refused_by_name(wholes):
 
 
 @pytest.mark.slow
-def test_a_killed_process_ends_the_other_and_the_run_goes_on(tmp_path):
+def test_a_killed_process_ends_the_other_and_the_run_resumes(tmp_path):
     codes, told = finish(start("killed", tmp_path), tmp_path)
     assert codes == [2, -signal.SIGKILL]
     assert "xnas: rank 0 of 2 lost the others" in told[0][1]

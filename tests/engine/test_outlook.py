@@ -44,13 +44,13 @@ def test_the_outlook_is_that_of_steady_gaps(accounting, rounds):
     assert "--relaxation 0.25 would bring that to half-time" in found.line()
 
 
-def test_settings_that_allow_no_wipeout_are_told_before_the_start():
+def test_settings_that_allow_no_wipeout_are_reported_before_the_start():
     assert "no expert can be wiped out before the last of 1 epochs" in impossible(1, 1.0, wipeout=True)
     assert impossible(10, 1.0, wipeout=True) is None
     assert impossible(1, 1.0, wipeout=False) is None
 
 
-def test_skips_that_take_over_and_early_decisions_are_told_once():
+def test_skips_that_take_over_and_early_decisions_are_reported_once():
     search = engine(epochs=9)
     for _ in range(5):
         play_round(search)

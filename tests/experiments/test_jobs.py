@@ -82,11 +82,11 @@ def test_a_broken_line_is_named(results):
         (DatasetError("no images; get some"), 2, "no images; get some\n"),
         (SystemExit("no job called 'x'"), 2, "no job called 'x'\n"),
         (SystemExit(3), 3, ""),
-        (KeyboardInterrupt(), 130, "interrupted; the same command goes on\n"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command resumes\n"),
         (
             Interrupted("stopped after round 4; resume with: xnas"),
             130,
-            "stopped after round 4; the same command goes on\n",
+            "stopped after round 4; the same command resumes\n",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The scripts run what the commands in their lines say, and go on where they were cut."""
+"""The scripts run what the commands in their lines say, and resume where they were cut."""
 
 import json
 import shlex
@@ -63,7 +63,7 @@ def test_the_command_of_a_search_gives_its_settings():
         assert data == job.data, job.name
 
 
-def test_names_tell_jobs_apart():
+def test_names_distinguish_jobs():
     for declared in ((*quick_accuracy.JOBS, *compare_cells.JOBS), *searches.SETS.values()):
         assert len({job.name for job in declared}) == len(declared)
     assert len({(job.name, job.command) for job in SEARCHES}) == len({job.name for job in SEARCHES})
@@ -83,7 +83,7 @@ def begun_elsewhere(folder):
 
 
 @pytest.mark.evidence
-def test_a_training_that_was_cut_goes_on_and_gives_the_same(tmp_path):
+def test_a_training_that_was_cut_resumes_and_gives_the_same(tmp_path):
     job = trainings.tiny(quick_accuracy.JOBS[0])
     whole = trainings.Runner(arguments(tmp_path / "whole"), Budget(None))(job)
     given = arguments(tmp_path / "cut")
@@ -140,7 +140,7 @@ def test_the_first_epochs_are_those_of_the_whole_search(tmp_path, truth):
 
 
 @pytest.mark.evidence
-def test_a_search_that_was_cut_goes_on_and_gives_the_same(tmp_path, truth):
+def test_a_search_that_was_cut_resumes_and_gives_the_same(tmp_path, truth):
     job = searches.tiny(searches.SETS["first-epochs"][2])
     whole = searches.Runner(arguments(tmp_path / "whole", truth=truth), Budget(None))(job)
     given = arguments(tmp_path / "cut", truth=truth)

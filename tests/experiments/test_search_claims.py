@@ -217,7 +217,7 @@ def test_wipeout_that_changes_no_cell_is_no_help(tmp_path):
 @pytest.mark.parametrize(
     "others", [{"at_once": 7}, {"at_once_by_call": [7, 3]}, {"beside": "the tests"}], ids=str
 )
-def test_times_with_more_work_beside_decide_nothing(tmp_path, others):
+def test_times_with_other_work_in_parallel_decide_nothing(tmp_path, others):
     def beside(line):
         changed(with_seconds, {"default": [2.0, 2.0], "no-wipeout": [3.0, 3.0]})(line)
         if line["variant"] == "no-wipeout":
@@ -229,7 +229,7 @@ def test_times_with_more_work_beside_decide_nothing(tmp_path, others):
     assert "time saved" not in told
 
 
-def test_what_wipeout_takes_from_an_entropy_is_told_apart(tmp_path):
+def test_what_wipeout_takes_from_an_entropy_is_distinguished(tmp_path):
     def late(line):
         for epoch in line["epochs"]:
             epoch["entropy"], epoch["deleted"] = {"normal": 0.997}, []
@@ -242,7 +242,7 @@ def test_what_wipeout_takes_from_an_entropy_is_told_apart(tmp_path):
     assert verdict == "holds"
 
 
-def test_what_was_measured_is_told(tmp_path):
+def test_what_was_measured_is_reported(tmp_path):
     results = measured(tmp_path)
     # 37 epochs with all weights, 12 with half: 12.2 % fewer. See `epoch` of the made-up lines.
     assert (
@@ -256,7 +256,7 @@ def test_what_was_measured_is_told(tmp_path):
     assert "faithful 90.55 ± 0.07 (90.50 to 90.60) %" in outcome(results, "a", 1)[0]
 
 
-def test_the_page_tells_rule_numbers_and_verdict_of_every_part(tmp_path):
+def test_the_page_reports_rule_numbers_and_verdict_of_every_part(tmp_path):
     made = page(measured(tmp_path))
     assert "not measured yet" not in made
     assert made.count("\n- Rule: ") == made.count("\n- Verdict: **") == len(PARTS)

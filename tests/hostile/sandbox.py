@@ -127,7 +127,7 @@ class Sandbox:
 
 
 def work(folder):
-    """The process: tries cases until it is told no more."""
+    """The process: tries cases until it gets no more."""
     from hostile.targets import TARGETS  # noqa: PLC0415 - the keeper does not need them
 
     answers = os.fdopen(os.dup(1), "w")

@@ -54,7 +54,7 @@ CANARY = "canary.txt"
 
 
 class Command:
-    """A pickle of it, read without care, runs a command: a file in the working folder tells."""
+    """A pickle of it, read without care, runs a command: a file in the working folder shows it."""
 
     def __init__(self, call, *arguments):
         self.call, self.arguments = call, arguments
@@ -536,7 +536,7 @@ def make_weights(samples, draw, place):
 def judge_model(classifier):
     image = torch.zeros(1, 8, 8, dtype=torch.uint8)
     channels = classifier.card.network.in_chans
-    with contextlib.suppress(XnasError):  # weights that are no numbers are told when asked
+    with contextlib.suppress(XnasError):  # weights that are no numbers are reported when used
         answer = classifier.predict(image.expand(channels, -1, -1))[0]
         if not (0 <= answer.probability <= 1 and answer.label in classifier.classes):
             return f"an answer that is none: {answer}"
@@ -547,7 +547,7 @@ def judge_model(classifier):
 
 
 class PlaysOn(Exception):  # noqa: N818 - it is good news
-    """The run goes on: its files were found to be sound."""
+    """The run resumes: its files were found to be sound."""
 
 
 class Impatient(Silence):
@@ -633,7 +633,7 @@ def _spoil_run(place, kind, draw, run):
 
 
 def _link(run, draw):
-    """Something of a run leads to what is not of it: a file or folder beside it, a device, a pipe."""
+    """Something of a run leads to what is not of it: a file or folder next to it, a device, a pipe."""
     names = ("metrics.jsonl", "checkpoints", "best", "tensorboard", "genotype.json", "model.json")
     path = run / draw.choice((*names, "a checkpoint"))
     if path.name == "a checkpoint":

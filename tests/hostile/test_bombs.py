@@ -96,9 +96,9 @@ def test_a_tar_of_negative_size_does_not_go_round_in_a_circle(tmp_path):
 def test_a_card_with_absurd_values_is_refused(tmp_path, changes, telling):
     saved_run(tmp_path)
     edited(tmp_path, **changes)
-    with pytest.raises(ConfigError, match=telling) as told:
+    with pytest.raises(ConfigError, match=telling) as caught:
         xnas.load(tmp_path, "cpu")
-    assert len(str(told.value)) < 1000
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,9 @@ SEARCHES = {
 def test_a_forged_checkpoint_of_a_search_is_refused_before_the_first_round(searches, tmp_path, case):
     method, change = SEARCHES[case]
     run = forged(searches / method, tmp_path / "run", change)
-    with pytest.raises(ConfigError, match="the checkpoint does not fit this search") as told:
+    with pytest.raises(ConfigError, match="the checkpoint does not fit this search") as caught:
         resume_search(run, data=stripes())
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

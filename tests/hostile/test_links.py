@@ -175,7 +175,7 @@ def test_figures_of_an_evaluation_do_not_follow_a_link(tmp_path, outside, capsys
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_folders_that_may_not_be_looked_into_are_told_in_one_line(tmp_path, monkeypatch):
+def test_folders_that_may_not_be_looked_into_are_reported_in_one_line(tmp_path, monkeypatch):
     def refuse(self):
         raise PermissionError(13, "Permission denied", str(self))
 

@@ -1,4 +1,4 @@
-"""Kernels against their twins: compiled if there is a CUDA device, interpreted if there is none."""
+"""Kernels against their plain versions: compiled on a CUDA device, interpreted without one."""
 
 import importlib
 
@@ -28,7 +28,7 @@ SUM = 64 * HALF_UNIT[torch.float32]
 
 
 class Sides:
-    """A function computed by kernels, in the precision of its arguments, or by twins, in float64."""
+    """A function computed by kernels, in its arguments' precision, or by plain versions, in float64."""
 
     def __init__(self, monkeypatch):
         self.monkeypatch = monkeypatch
@@ -46,13 +46,13 @@ class Sides:
             pytest.skip("Triton is not installed")
         return self._compute(True, function, arguments, options)
 
-    def twin(self, function, *arguments, **options):
+    def plain(self, function, *arguments, **options):
         return self._compute(False, function, [_double(one) for one in arguments], options)
 
     def compare(self, function, *arguments, **options):
-        """Kernel against twin. On a GPU, where programs run in any order, launch twice: equal bits."""
+        """Kernel against plain version. A GPU runs programs in any order: launch twice, equal bits."""
         found = _several(self.kernel(function, *arguments, **options))
-        expected = _several(self.twin(function, *arguments, **options))
+        expected = _several(self.plain(function, *arguments, **options))
         assert len(found) == len(expected) > 0
         for one, right in zip(found, expected, strict=True):
             close(one, right)

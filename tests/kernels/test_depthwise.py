@@ -1,4 +1,4 @@
-"""ReLU and depthwise convolutions: twins against autograd, kernels against twins."""
+"""ReLU and depthwise convolutions: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -65,7 +65,7 @@ def summed(plan, flows):
 @pytest.mark.parametrize(
     ("shape", "strided"), [*((shape, False) for shape in SMALL), (SMALL[0], True), (SMALL[10], True)]
 )
-def test_twins_are_what_autograd_finds(sides, shape, strided):
+def test_plain_versions_are_what_autograd_finds(sides, shape, strided):
     x, weight, gradient = (one.double() for one in drawn(sides, shape, SORTED, strided=strided))
     assert weight.is_contiguous() != strided
     x.requires_grad_()
@@ -75,11 +75,11 @@ def test_twins_are_what_autograd_finds(sides, shape, strided):
     numbers = numbers_of(sides, shape, SORTED)
     given, taps = x.detach(), weight.detach()
     for one in (given, given.relu()):
-        into = sides.twin(input_gradient, gradient, one, taps, **numbers)
+        into = sides.plain(input_gradient, gradient, one, taps, **numbers)
         assert torch.allclose(summed(numbers["plan"], into), x.grad)
     for one, relu in ((given, True), (given.relu(), False)):
-        assert torch.allclose(sides.twin(forward, one, taps, **numbers, relu=relu), expected)
-        (found,) = sides.twin(weight_gradient, one, gradient, taps, **numbers, relu=relu)
+        assert torch.allclose(sides.plain(forward, one, taps, **numbers, relu=relu), expected)
+        (found,) = sides.plain(weight_gradient, one, gradient, taps, **numbers, relu=relu)
         assert found.dtype == torch.float64
         assert torch.allclose(found, weight.grad)
 
@@ -129,7 +129,7 @@ class TestTogether:
         return x, weights, gradient, {"plan": plan, "stride": stride}
 
     @pytest.mark.parametrize(("stride", "size"), [(1, (5, 9)), (2, (6, 5))])
-    def test_kernels_are_their_twins(self, sides, rows, stride, size):
+    def test_kernels_equal_their_plain_versions(self, sides, rows, stride, size):
         x, weights, gradient, numbers = self.given(sides, rows, stride, size)
         for relu in (False, True) if sides.device == "cuda" else (stride == 1,):
             sides.compare(forward, x, *weights, **numbers, relu=relu)
@@ -144,23 +144,23 @@ class TestTogether:
         sides.compare(weight_gradient, x, gradient, *weights, **numbers)
         sides.compare(wide_gradient, gradient, x, *weights, **numbers)
 
-    def test_twins_are_those_of_one_slot_after_another(self, sides, rows):
+    def test_plain_versions_are_those_of_one_slot_after_another(self, sides, rows):
         x, weights, gradient, numbers = self.given(sides, rows, 1, (5, 4))
         plan, left = numbers["plan"], [list(weight) for weight in weights]
-        outputs = sides.twin(forward, x, *weights, **numbers)
-        flows = sides.twin(input_gradient, gradient, x, *weights, **numbers)
-        found = sides.twin(weight_gradient, x, gradient, *weights, **numbers)
+        outputs = sides.plain(forward, x, *weights, **numbers)
+        flows = sides.plain(input_gradient, gradient, x, *weights, **numbers)
+        found = sides.plain(weight_gradient, x, gradient, *weights, **numbers)
         of_weights = [list(one) for one in found]
         total = torch.zeros_like(x).double()
         for slot, row in enumerate(rows):
             place = plan.sides.index(row[1])
             weight = left[place].pop(0)[None]
             alone = {"plan": plan_of([row], inputs=3, device=x.device), "stride": 1}
-            assert torch.allclose(sides.twin(forward, x, weight, **alone)[0], outputs[slot])
+            assert torch.allclose(sides.plain(forward, x, weight, **alone)[0], outputs[slot])
             mine = gradient[slot][None]
-            (flow,) = sides.twin(input_gradient, mine, x, weight, **alone)
+            (flow,) = sides.plain(input_gradient, mine, x, weight, **alone)
             total[row[0]] += flow
-            (one,) = sides.twin(weight_gradient, x, mine, weight, **alone)
+            (one,) = sides.plain(weight_gradient, x, mine, weight, **alone)
             assert torch.allclose(one[0], of_weights[place].pop(0))
         arrivals = plan.arrivals.tolist()
         for index in range(3):
@@ -208,12 +208,12 @@ def test_what_is_not_a_number_passes_the_relu(sides, shape):
     expected = convolved(x, weight, SORTED, shape).isnan()
     assert expected.any()
     assert not expected.all()
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         assert torch.equal(side(forward, x, weight, **numbers).isnan(), expected)
     sides.compare(forward, x, weight, **numbers)
     # A run that is cut off multiplies pixels by 0, so more taps may be lost than in PyTorch.
     found = sides.kernel(weight_gradient, x, gradient, weight, **numbers)[0].isnan()
-    right = sides.twin(weight_gradient, x, gradient, weight, **numbers)[0].isnan()
+    right = sides.plain(weight_gradient, x, gradient, weight, **numbers)[0].isnan()
     assert right.any()
     assert torch.all(found | ~right)
     assert not found[:2, :, 1:].any()  # of input 0 the first channel alone
@@ -234,7 +234,7 @@ def test_nothing_infinite_flows_through_a_closed_gate(sides):
     x = torch.zeros(1, 1, 3, 3, 1, device=sides.device)
     gradient, weight = torch.full_like(x, torch.inf), torch.ones(1, 9, 1, device=sides.device)
     numbers = {"plan": plan_of([(0, 3, 1)], inputs=1, device=x.device), "stride": 1}
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         for closed in (x, x - 1):
             assert not side(input_gradient, gradient, closed, weight, **numbers).any()
 
@@ -244,7 +244,7 @@ def test_without_a_relu_everything_flows_back(sides, shape):
     x, weight, gradient = drawn(sides, shape, MIXED)
     numbers = numbers_of(sides, shape, MIXED)
     sides.compare(input_gradient, gradient, x, weight, **numbers, relu=False)
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         free = side(input_gradient, gradient, x, weight, **numbers, relu=False)
         assert torch.equal(free, side(input_gradient, gradient, x.exp(), weight, **numbers))
 
@@ -261,7 +261,7 @@ def test_results_go_where_they_are_wanted(sides):
     x, weight, gradient = drawn(sides, SMALL[0], SORTED)
     numbers = numbers_of(sides, SMALL[0], SORTED)
     plan, stride = numbers["plan"], numbers["stride"]
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out = torch.full_like(gradient, torch.nan)
         found = side(depthwise, x.to(out), [weight], plan, stride=stride, relu=True, out=out)
         assert found is out
@@ -271,7 +271,7 @@ def test_results_go_where_they_are_wanted(sides):
 def test_no_slots_give_nothing(sides):
     x, _, gradient = drawn(sides, SMALL[9], ())
     numbers = numbers_of(sides, SMALL[9], ())
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         assert side(forward, x, **numbers).shape == gradient.shape
         assert side(input_gradient, gradient, x, **numbers).shape == (0, *x.shape[1:])
         assert side(weight_gradient, x, gradient, **numbers) == ()

@@ -8,7 +8,7 @@ from xnas.kernels.depthwise_squares import launch_squares
 
 
 def flown(sides, rows, size, channels, dtype=torch.float32):
-    """By the kernel, and by the twin in float64."""
+    """By the kernel, and by the plain version in float64."""
     height, width = size
     kernels = sorted({side for _, side, _ in rows})
     counts = [sum(side == one for _, side, _ in rows) for one in kernels]
@@ -31,7 +31,7 @@ ROWS = [[(0, 3, 1)], [(1, 5, 1), (1, 3, 1), (0, 5, 2)], [(0, 7, 1), (0, 7, 2)]]
 # Squares at the right and the bottom may have one pixel; a lane has 4, 2 or 1 channels.
 @pytest.mark.parametrize(("size", "channels"), [((4, 6), 4), ((5, 3), 2), ((1, 7), 3)])
 @pytest.mark.parametrize("rows", ROWS, ids=len)
-def test_kernels_are_their_twins(sides, rows, size, channels):
+def test_kernels_equal_their_plain_versions(sides, rows, size, channels):
     found, exact = flown(sides, rows, size, channels)
     torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=1e-5)
 

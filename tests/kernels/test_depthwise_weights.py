@@ -1,4 +1,4 @@
-"""Gradients of the weights of depthwise convolutions: kernels against twins."""
+"""Gradients of the weights of depthwise convolutions: kernels against plain versions."""
 
 import pytest
 from depthwise_cases import (

@@ -1,4 +1,4 @@
-"""Fan-out of a state, forward and backward: twins against autograd, kernels against twins."""
+"""Fan-out of a state, forward and backward: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def gathered(raw, running_mean, running_variance):
 
 
 @cases(shape=SMALL[1:], routes=ROUTES)
-def test_twins_are_what_autograd_finds(sides, shape, routes):
+def test_plain_versions_are_what_autograd_finds(sides, shape, routes):
     """Forward and backward through batch norms of their own images."""
     places, pooled = routes
     drawn = Drawn(sides, shape, places, pooled)
@@ -66,20 +66,20 @@ def test_twins_are_what_autograd_finds(sides, shape, routes):
     known, mean = [one.detach() for one in (raw, weights)], raw.new_empty(slots, shape[-1])
     scale = torch.empty_like(mean)
     if slots:
-        sides.twin(gather_slots, known[0], Moments(mean, scale))
+        sides.plain(gather_slots, known[0], Moments(mean, scale))
     experts = state.detach(), known[0], mean, scale
-    after, first = sides.twin(fanned_out, *experts, known[1], sums.detach(), routes=routes, add=True)
+    after, first = sides.plain(fanned_out, *experts, known[1], sums.detach(), routes=routes, add=True)
     torch.testing.assert_close(after, nodes.detach())
     torch.testing.assert_close(first, nodes[0].detach().relu())
-    products, earned = sides.twin(multiplied, gradients, *experts, routes=routes, rewarded=True)
+    products, earned = sides.plain(multiplied, gradients, *experts, routes=routes, rewarded=True)
     torch.testing.assert_close(earned, weights.grad)
     if slots:
-        found = sides.twin(flown, gradients, *experts[1:], known[1], products, routes=routes, held=True)
+        found = sides.plain(flown, gradients, *experts[1:], known[1], products, routes=routes, held=True)
         torch.testing.assert_close(found, raw.grad)
-    found = sides.twin(returned, gradients, known[1], routes=routes)
+    found = sides.plain(returned, gradients, known[1], routes=routes)
     torch.testing.assert_close(found, state.grad)
     flow = torch.randn_like(state)
-    found = sides.twin(returned, gradients, known[1], flow, rectified.detach(), routes=routes)
+    found = sides.plain(returned, gradients, known[1], flow, rectified.detach(), routes=routes)
     torch.testing.assert_close(found, state.grad + flow * (state > 0))
 
 
@@ -95,7 +95,7 @@ class TestKernels:
 
 
 @cases(shape=SHAPES, slots=[1, 6], narrow=SMALL[1])
-def test_statistics_kernels_are_their_twins(sides, shape, dtype, slots):
+def test_statistics_kernels_equal_their_plain_versions(sides, shape, dtype, slots):
     raw = sides.draw(shape[0] * shape[1] * shape[2], slots, shape[-1])
     raw = (raw + sides.draw(1, slots, shape[-1])).to(dtype)
     kept = sides.draw(slots, shape[-1]), sides.draw(slots, shape[-1]).square()
@@ -130,7 +130,7 @@ def test_large_means_do_not_cancel(sides):
     """A mean of 1000 with a deviation of 1: E[x²] - E[x]² would be wrong by 10⁶ · 2⁻²⁴, some 6%."""
     raw, nothing = 1000 + sides.draw(900, 2, 5), torch.zeros(2, 5, device=sides.device)
     _, scale, *_ = sides.kernel(gathered, raw, nothing, nothing)
-    _, expected, *_ = sides.twin(gathered, raw, nothing, nothing)
+    _, expected, *_ = sides.plain(gathered, raw, nothing, nothing)
     assert torch.allclose(scale.double(), expected, rtol=2e-4)
 
 

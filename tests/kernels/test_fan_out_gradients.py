@@ -1,4 +1,4 @@
-"""Backward kernels of a fan-out against their twins."""
+"""Backward kernels of a fan-out against their plain versions."""
 
 import pytest
 import torch

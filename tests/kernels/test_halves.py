@@ -1,4 +1,4 @@
-"""Even and odd pixels, gathered and spread again: kernels against twins, twins against autograd."""
+"""Even and odd pixels, gathered and spread: kernels against plain versions, those against autograd."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def halved(size):
 def test_halves(sides, size, dtype):
     x = sides.draw(*size, dtype=dtype)
     found = sides.kernel(gather, x)
-    assert torch.equal(found.double(), sides.twin(gather, x))
+    assert torch.equal(found.double(), sides.plain(gather, x))
     assert found.shape == (2, *halved(size))
     down, right = size[1] // 2, size[2] // 2
     assert torch.equal(found[0], x[:, ::2, ::2])
@@ -33,9 +33,9 @@ def test_halves(sides, size, dtype):
 def test_halves_spread_again(sides, size, dtype):
     given = sides.draw(2, *halved(size), dtype=dtype)
     found = sides.kernel(spread, given, *size[1:3])
-    assert torch.equal(found.double(), sides.twin(spread, given, *size[1:3]))
+    assert torch.equal(found.double(), sides.plain(spread, given, *size[1:3]))
     x = torch.zeros(size, dtype=torch.float64, device=sides.device, requires_grad=True)
-    sides.twin(gather, x).backward(given.double())
+    sides.plain(gather, x).backward(given.double())
     assert torch.equal(found.double(), x.grad)
 
 
@@ -51,9 +51,9 @@ def test_sums_of_halves_are_added_where_a_gate_is_open(sides, size, counts, dtyp
     halves = sides.draw(sum(counts), 2, *halved(size), dtype=dtype)
     gate, there = sides.draw(2, *size, dtype=dtype), sides.draw(2, *size, dtype=dtype)
     sides.compare(function, halves, gate, there)
-    found = sides.twin(function, halves, gate, there)
+    found = sides.plain(function, halves, gate, there)
     for index, mine in enumerate(halves.double().split(counts)):
-        flow = sides.twin(spread, mine.sum(0), *size[1:3])
+        flow = sides.plain(spread, mine.sum(0), *size[1:3])
         expected = there[index].double() + flow * (gate[index] > 0)
         assert torch.allclose(found[index], expected)
 
@@ -61,7 +61,7 @@ def test_sums_of_halves_are_added_where_a_gate_is_open(sides, size, counts, dtyp
 def test_what_is_not_a_number_stays_so(sides):
     x = sides.draw(2, 5, 5, 3)
     x[1, 2, 4, 1] = x[0, 1, 3, 2] = x[0, 0, 1, 0] = torch.nan
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         found = side(gather, x)
         assert found[0, 1, 1, 2, 1].isnan()
         assert found[1, 0, 0, 1, 2].isnan()

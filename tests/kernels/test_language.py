@@ -1,4 +1,4 @@
-"""Without Triton twins compute everything; with it, kernels compute what is on a GPU."""
+"""Without Triton plain versions compute everything; with it, kernels compute what is on a GPU."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ print("computed", bool(torch.isfinite(into).all()))
 """
 
 
-def test_twins_compute_everything_where_triton_is_not_installed():
+def test_plain_versions_compute_everything_where_triton_is_not_installed():
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_TRITON],
         capture_output=True,
@@ -66,7 +66,7 @@ def test_twins_compute_everything_where_triton_is_not_installed():
     assert ran.stdout.split() == ["computed", "True"]
 
 
-def test_twins_compute_what_is_on_the_cpu():
+def test_plain_versions_compute_what_is_on_the_cpu():
     assert not compiles_for(torch.zeros(1))
 
 

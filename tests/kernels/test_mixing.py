@@ -1,4 +1,4 @@
-"""Batch norm and weighted sum of experts: twins against autograd, kernels against twins."""
+"""Batch norm and weighted sum of experts: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ from xnas.kernels.moments import Moments, gather_moments
 
 
 @pytest.mark.parametrize("shape", SMALL)
-def test_twins_are_what_autograd_finds(sides, shape):
+def test_plain_versions_are_what_autograd_finds(sides, shape):
     """Slots 0 to 2 have batch norms, slot 3 has none; the reward of a term is -G · f, its weight's."""
     pixels, channels = shape
     advice = sides.draw(SLOTS, pixels, channels).double().requires_grad_()
@@ -44,19 +44,19 @@ def test_twins_are_what_autograd_finds(sides, shape):
 
     given, known = advice.detach(), weights.detach()
     mean, scale = given.new_zeros(SLOTS, channels), given.new_ones(SLOTS, channels)
-    sides.twin(gather_moments, given[:3], Moments(mean, scale).slots(slice(3)))
+    sides.plain(gather_moments, given[:3], Moments(mean, scale).slots(slice(3)))
     for node, expected in enumerate(nodes):
         mine = [term for term, target in enumerate(TARGETS) if target == node]
         slots = sides.whole(*(TERM_SLOTS[term] for term in mine))
-        assert torch.allclose(sides.twin(mixed, given, mean, scale, slots, known[mine]), expected)
+        assert torch.allclose(sides.plain(mixed, given, mean, scale, slots, known[mine]), expected)
 
     targets, slots = sides.whole(*TARGETS), sides.whole(*TERM_SLOTS)
-    products = sides.twin(products_of, gradients, given, mean, scale, targets, slots)
+    products = sides.plain(products_of, gradients, given, mean, scale, targets, slots)
     rewards = -products[:, 1].sum(-1)
     assert torch.allclose(rewards, -weights.grad)
     for held, chosen in ((True, (0, 1, 2)), (False, (3,))):
         begin, end = FIRST[chosen[0]], FIRST[chosen[-1] + 1]
-        flown = sides.twin(
+        flown = sides.plain(
             gradient_of,
             gradients,
             given,
@@ -118,7 +118,7 @@ def test_mixtures_go_to_several_places(sides, dtype):
 
     given = advice, mean, scale, sides.whole(0, 3, 2), sides.draw(3)
     sides.compare(copied, *given)
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out, active, image = side(copied, *given)
         assert out.isnan().sum() == 1
         assert torch.equal(active.nan_to_num(-1), out.relu().nan_to_num(-1))
@@ -143,7 +143,7 @@ def test_no_slots_give_nothing(sides):
         mix(given[0], Moments(*given[1:3]), *given[3:], out=out)
         return out
 
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         found = side(mixture, advice, mean, scale, none, mean[:0, 0])
         assert torch.equal(found, torch.zeros_like(found))
         products = side(products_of, gradients, advice, mean, scale, none, none)

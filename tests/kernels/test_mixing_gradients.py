@@ -1,4 +1,4 @@
-"""Backward kernels of weighted sums of experts against their twins."""
+"""Backward kernels of weighted sums of experts against their plain versions."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Batch statistics: against PyTorch's batch norm, and kernels against twins."""
+"""Batch statistics: against PyTorch's batch norm, and kernels against plain versions."""
 
 import pytest
 import torch
@@ -35,11 +35,11 @@ def drawn(sides, shape, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("shape", SMALL)
-@pytest.mark.parametrize("side", ["kernel", "twin"])
+@pytest.mark.parametrize("side", ["kernel", "plain"])
 def test_they_are_those_of_pytorchs_batch_norm(sides, side, shape):
     x, running_mean, running_variance = drawn(sides, shape)
     mean, scale, *kept = getattr(sides, side)(moments, x, running_mean, running_variance)
-    tolerance = 1e-12 if side == "twin" else 1e-5
+    tolerance = 1e-12 if side == "plain" else 1e-5
     for slot, images in enumerate(x.double()):
         expected = running_mean[slot].double(), running_variance[slot].double()
         normalized = batch_norm(images, *expected, training=True, momentum=MOMENTUM, eps=EPSILON)
@@ -50,7 +50,7 @@ def test_they_are_those_of_pytorchs_batch_norm(sides, side, shape):
 
 
 @cases(shape=SHAPES, narrow=SMALL[1])
-def test_kernels_are_their_twins(sides, shape, dtype):
+def test_kernels_equal_their_plain_versions(sides, shape, dtype):
     sides.compare(moments, *drawn(sides, shape, dtype))
 
 
@@ -68,7 +68,7 @@ def test_large_means_do_not_cancel(sides, pixels):
     x = 1000 + sides.draw(2, pixels, 70)
     nothing = torch.zeros(2, 70, device=sides.device)
     mean, scale, *_ = sides.kernel(moments, x, nothing, nothing)
-    expected, deviation, *_ = sides.twin(moments, x, nothing, nothing)
+    expected, deviation, *_ = sides.plain(moments, x, nothing, nothing)
     assert torch.allclose(mean.double(), expected, rtol=1e-6)
     assert torch.allclose(scale.double(), deviation, rtol=LARGE_MEANS)
 
@@ -109,5 +109,5 @@ def test_slots_share_their_memory_and_may_keep_running_statistics():
 
 def test_no_slots_give_nothing(sides):
     x = sides.draw(0, 8, 3)
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         assert all(found.shape == (0, 3) for found in side(moments, x, x[:, 0], x[:, 0]))

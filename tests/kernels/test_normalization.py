@@ -1,4 +1,4 @@
-"""Batch norm with given moments: twins against autograd, kernels against twins."""
+"""Batch norm with given moments: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ from xnas.kernels.normalization_gradients import normalization_gradient, normali
 
 @pytest.mark.parametrize("shape", SMALL)
 @affinities
-def test_twins_are_what_autograd_finds(sides, shape, affine):
+def test_plain_versions_are_what_autograd_finds(sides, shape, affine):
     slots, _, channels = shape
     x, _, _, weight, bias = (one.double().requires_grad_() for one in drawn(sides, shape))
     learned = (lambda slot: (weight[slot], bias[slot])) if affine else (lambda _: (None, None))
@@ -34,18 +34,18 @@ def test_twins_are_what_autograd_finds(sides, shape, affine):
     expected.backward(gradient)
     images = x.detach()
     moments = Moments(*images.new_empty(2, slots, channels))
-    sides.twin(gather_moments, images, moments)
+    sides.plain(gather_moments, images, moments)
     given = moments.mean, moments.scale
-    found = sides.twin(
+    found = sides.plain(
         normalized, images, *given, weight.detach(), bias.detach(), affine=affine, relu=False
     )
     assert torch.allclose(found, expected)
-    found = sides.twin(
+    found = sides.plain(
         normalized, images, *given, weight.detach(), bias.detach(), affine=affine, relu=True
     )
     assert torch.allclose(found, expected.relu())
-    products = sides.twin(normalization_sums, gradient, images, moments)
-    found = sides.twin(gradient_of, gradient, images, *given, products, weight.detach(), affine=affine)
+    products = sides.plain(normalization_sums, gradient, images, moments)
+    found = sides.plain(gradient_of, gradient, images, *given, products, weight.detach(), affine=affine)
     assert torch.allclose(found, x.grad, atol=1e-10)
     if affine:
         assert torch.allclose(products[:, 0], bias.grad)
@@ -79,13 +79,15 @@ def test_factors_and_a_sum_are_what_autograd_finds(sides):
     flow, of_weight, of_bias = torch.autograd.grad(expected, leaves, gradient)
     x, weight, bias = (one.detach() for one in leaves)
     moments = Moments(*x.new_empty(2, 1, x.shape[2]))
-    sides.twin(gather_moments, x, moments)
+    sides.plain(gather_moments, x, moments)
     end = {"factors": factors, "plus": plus}
-    found = sides.twin(normalize, x, moments, weight, bias, relu=False, **end)
+    found = sides.plain(normalize, x, moments, weight, bias, relu=False, **end)
     assert torch.allclose(found[0], expected)
-    sums = sides.twin(normalization_sums, gradient[None], x, moments, factors=factors)
+    sums = sides.plain(normalization_sums, gradient[None], x, moments, factors=factors)
     assert torch.allclose(sums[0], torch.cat([of_bias, of_weight]))
-    found = sides.twin(normalization_gradient, gradient[None], x, moments, sums, weight, factors=factors)
+    found = sides.plain(
+        normalization_gradient, gradient[None], x, moments, sums, weight, factors=factors
+    )
     assert torch.allclose(found, flow, atol=1e-10)
 
 
@@ -124,7 +126,7 @@ def test_a_scale_without_a_shift_is_left_out(sides):
 def test_results_go_where_they_are_wanted(sides):
     x, mean, scale, *_ = drawn(sides, (2, 9, 3))
     products = sides.draw(2, 2, 3)
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out = torch.full_like(x, torch.nan)
         found = side(normalization_gradient, x.to(out), x, Moments(mean, scale), products, out=out)
         assert found is out
@@ -133,7 +135,7 @@ def test_results_go_where_they_are_wanted(sides):
 
 def test_no_slots_give_nothing(sides):
     x, *rest = drawn(sides, (0, 8, 3))
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         assert side(normalized, x, *rest, affine=True, relu=True).shape == x.shape
         assert side(normalization_sums, x, x, Moments(*rest[:2])).shape == (0, 2, 3)
         products = sides.draw(0, 2, 3)

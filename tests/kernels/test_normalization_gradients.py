@@ -1,4 +1,4 @@
-"""Backward kernels of batch norm against their twins and autograd."""
+"""Backward kernels of batch norm against their plain versions and autograd."""
 
 import pytest
 import torch
@@ -52,9 +52,9 @@ def test_the_gradient_through_a_relu_is_what_autograd_finds(sides, shape, affine
     expected.backward(gradient[0])
     images = x.detach()
     moments = Moments(*images.new_empty(2, 1, shape[2]))
-    sides.twin(gather_moments, images, moments)
+    sides.plain(gather_moments, images, moments)
     given = images, moments.mean, moments.scale, weight.detach(), bias.detach()
-    flow, sums = sides.twin(back_through_relu, gradient, *given, affine=affine)
+    flow, sums = sides.plain(back_through_relu, gradient, *given, affine=affine)
     assert torch.allclose(flow, x.grad, atol=1e-10)
     if affine:
         assert torch.allclose(sums, torch.stack([bias.grad, weight.grad], 1))

@@ -1,4 +1,4 @@
-"""Pointwise convolutions: twins against autograd, kernels against twins."""
+"""Pointwise convolutions: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -42,15 +42,15 @@ def running_statistics(sides, shape):
 
 
 @pytest.mark.parametrize("shape", [(2, 13, 3, 5), (3, 64, 5, 1), (1, 96, 1, 4), (0, 8, 3, 5)])
-def test_twins_are_what_autograd_finds(sides, shape):
+def test_plain_versions_are_what_autograd_finds(sides, shape):
     x, weight = (one.double().requires_grad_() for one in drawn(sides, shape))
     gradient = sides.draw(shape[0], shape[1], shape[3]).double()
     expected = torch.einsum("spi,sio->spo", x, weight)
     expected.backward(gradient)
-    assert torch.allclose(sides.twin(product, x.detach(), weight.detach()), expected)
-    flown = sides.twin(product, gradient, weight.detach().transpose(1, 2))
+    assert torch.allclose(sides.plain(product, x.detach(), weight.detach()), expected)
+    flown = sides.plain(product, gradient, weight.detach().transpose(1, 2))
     assert torch.allclose(flown, x.grad)
-    found = sides.twin(pointwise_weight_gradient, x.detach(), gradient)
+    found = sides.plain(pointwise_weight_gradient, x.detach(), gradient)
     assert found.dtype == torch.float64
     assert torch.allclose(found, weight.grad)
 
@@ -134,7 +134,7 @@ class TestKernels:
             columns = slice(slot % 2 * outputs, (slot % 2 + 1) * outputs)
             mine, gradient = out[slot // 2, :, columns], flow[slot // 2, :, columns]
             assert torch.allclose(mine, x[plane].relu() @ weight[slot], atol=1e-4)
-            for side in (sides.kernel, sides.twin):
+            for side in (sides.kernel, sides.plain):
                 found = side(pointwise_weight_gradient, x, flow, planes=planes)[slot]
                 assert torch.allclose(found.to(x), x[plane].T @ gradient, atol=1e-3)
 
@@ -162,7 +162,7 @@ def test_what_is_compiled_depends_on_no_number_of_slots(sides, monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", [*SMALL[1:], *LARGE])
 class TestBfloat16:
-    """The weights are rounded to bfloat16 before, by kernel and twin: here they need no rounding."""
+    """Both sides round the weights to bfloat16 first: here they need no rounding."""
 
     @pytest.mark.parametrize("transposed", [False, True])
     def test_products(self, sides, shape, transposed):
@@ -182,7 +182,7 @@ class TestBfloat16:
         statistics = running_statistics(sides, shape)
         out, mean, scale, *kept = sides.kernel(with_moments, x, weight, *statistics, running=True)
         same = torch.eye(shape[3], device=x.device).expand(shape[0], -1, -1)
-        _, *expected = sides.twin(with_moments, out, same, *statistics, running=True)
+        _, *expected = sides.plain(with_moments, out, same, *statistics, running=True)
         for found, right in zip((mean, scale, *kept), expected, strict=True):
             assert found.dtype == torch.float32
             torch.testing.assert_close(found.double(), right, rtol=1e-5, atol=1e-5)
@@ -206,7 +206,7 @@ def test_large_means_do_not_cancel(sides):
 
 def test_results_go_where_they_are_wanted(sides):
     x, weight = drawn(sides, (2, 7, 3, 5))
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out = torch.full((2, 7, 5), torch.nan, device=sides.device)
         assert side(pointwise, x.to(out), weight.to(out), out=out) is out
         assert torch.isfinite(out).all()
@@ -214,7 +214,7 @@ def test_results_go_where_they_are_wanted(sides):
 
 def test_no_slots_give_nothing(sides):
     x, weight = drawn(sides, (0, 8, 3, 5))
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         assert side(product, x, weight).shape == (0, 8, 5)
         assert side(pointwise_weight_gradient, x, x).shape == (0, 3, 3)
         out, mean, _ = side(with_moments, x, weight, None, None, running=False)

@@ -1,4 +1,4 @@
-"""Gradients of the weights of pointwise convolutions: kernels against twins."""
+"""Gradients of the weights of pointwise convolutions: kernels against plain versions."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def gradient_of_transposed(x, flow):
 
 
 def test_the_gradient_of_the_weights_is_wide(sides, monkeypatch):
-    """The twin rounds it to bfloat16, by half a unit, before."""
+    """The plain version rounds it to bfloat16, by half a unit, before."""
     monkeypatch.setattr(pointwise_weights, "compiles_for", lambda _: False)
     x, gradient = (sides.draw(2, 192, n, dtype=torch.bfloat16) for n in (5, 3))
     found = pointwise_weight_gradient(x, gradient)

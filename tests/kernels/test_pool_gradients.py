@@ -1,4 +1,4 @@
-"""Gradients of the inputs of pools: kernels against twins."""
+"""Gradients of the inputs of pools: kernels against plain versions."""
 
 import torch
 from kernel_cases import cases
@@ -27,7 +27,7 @@ class TestTogether:
     SHAPE = (3, 2, 7, 6, 5)
 
     def flown(self, gradient, flows, nodes, weights, before, *, places, taken, stride, add):
-        apart = before.new_zeros(2, *before.shape)  # one input beside another, as nodes are
+        apart = before.new_zeros(2, *before.shape)  # one input next to another, as nodes are
         into = apart.movedim(0, -2)[..., 1, :]
         into.copy_(before)
         device = before.device
@@ -51,7 +51,7 @@ class TestTogether:
         x, places = sides.draw(*self.SHAPE), sides.whole(*places)
         slots = max(int(places.max()) + 1, 1)
         gradient = sides.draw(slots, *size(self.SHAPE, stride)[1:])
-        taken = torch.stack([sides.twin(largest, one[None], stride=stride)[1][0] for one in x])
+        taken = torch.stack([sides.plain(largest, one[None], stride=stride)[1][0] for one in x])
         pixels = self.SHAPE[1] * self.SHAPE[2] * self.SHAPE[3]
         given = (
             gradient,
@@ -62,7 +62,7 @@ class TestTogether:
         )
         options = {"places": places, "taken": taken, "stride": stride, "add": add}
         sides.compare(self.flown, *given, **options)
-        whole = sides.twin(self.flown, *given, **options)
+        whole = sides.plain(self.flown, *given, **options)
         _, flows, nodes, weights, before = (one.double() for one in given)
         expected = before * add
         expected[1] += flows[0] + flows[1]
@@ -86,8 +86,8 @@ def test_an_infinite_gradient_reaches_its_own_pixel_alone(sides, stride):
     x = sides.draw(1, 1, 5, 5, 2)
     gradient = torch.ones(size(x.shape, stride), device=x.device)
     gradient[0, 0, 1, 1] = torch.inf
-    _, taken = sides.twin(largest, x, stride=stride)
-    for side in (sides.kernel, sides.twin):
+    _, taken = sides.plain(largest, x, stride=stride)
+    for side in (sides.kernel, sides.plain):
         into = side(largest_gradient, gradient, taken, torch.zeros_like(x), stride=stride)
         assert not into.isnan().any()
         assert int(into.isinf().sum()) == 2

@@ -1,4 +1,4 @@
-"""Pools: twins against autograd, kernels against twins."""
+"""Pools: autograd against plain versions, those against kernels."""
 
 import pytest
 import torch
@@ -45,9 +45,9 @@ class TestTwins:
         expected = pixels(max_pool2d(images(x), 3, stride, 1), x)
         gradient, before = torch.randn_like(expected), torch.randn_like(x)
         expected.backward(gradient)
-        found, taken = sides.twin(largest, x.detach(), stride=stride)
+        found, taken = sides.plain(largest, x.detach(), stride=stride)
         assert torch.equal(found, expected)
-        into = sides.twin(largest_gradient, gradient, taken, before, stride=stride)
+        into = sides.plain(largest_gradient, gradient, taken, before, stride=stride)
         assert torch.allclose(into, before + x.grad)
 
     def test_averages(self, sides, shape, stride, ties):
@@ -55,8 +55,8 @@ class TestTwins:
         expected = pixels(avg_pool2d(images(x), 3, stride, 1, count_include_pad=False), x)
         gradient, before = torch.randn_like(expected), torch.randn_like(x)
         expected.backward(gradient)
-        assert torch.allclose(sides.twin(average, x.detach(), stride=stride), expected)
-        into = sides.twin(average_gradient, gradient, before, stride=stride)
+        assert torch.allclose(sides.plain(average, x.detach(), stride=stride), expected)
+        into = sides.plain(average_gradient, gradient, before, stride=stride)
         assert torch.allclose(into, before + x.grad)
 
 
@@ -118,7 +118,7 @@ class TestTogether:
         sides.compare(lambda *given: self.pooled(*given, places=places, stride=stride)[:2], x)
         found = sides.kernel(self.pooled, x, places=places, stride=stride)
         into = Moments(found[2].double(), found[3].double())
-        sides.twin(gather_moments, found[0].flatten(1, 3), into)
+        sides.plain(gather_moments, found[0].flatten(1, 3), into)
         assert torch.allclose(found[2].double(), into.mean, atol=1e-6)
         assert torch.allclose(found[3].double(), into.scale, rtol=1e-5)
 
@@ -170,7 +170,7 @@ def test_two_launches_give_the_same_bits(sides, stride):
 @strides
 def test_no_inputs_give_nothing(sides, stride):
     x = sides.draw(0, 2, 5, 4, 3)
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out, taken = side(largest, x, stride=stride)
         assert out.shape == taken.shape == size(x.shape, stride)
         assert side(average, x, stride=stride).shape == out.shape

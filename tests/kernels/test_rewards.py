@@ -1,4 +1,4 @@
-"""Inner products of a fan-out: kernels against twins."""
+"""Inner products of a fan-out: kernels against plain versions."""
 
 import pytest
 from fan_out_cases import ROUTES, SHAPES, SMALL, Drawn, multiplied

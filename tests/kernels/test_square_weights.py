@@ -1,4 +1,4 @@
-"""Gradients of weights of 3x3 convolutions: the twin against autograd, the kernel against its twin."""
+"""Weight gradients of 3x3 convolutions: plain version against autograd, kernel against plain version."""
 
 import pytest
 import torch
@@ -35,24 +35,24 @@ def drawn(sides, shape, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("shape", SMALL)
-def test_the_twin_is_what_autograd_finds(sides, shape):
+def test_the_plain_version_is_what_autograd_finds(sides, shape):
     x, flow = (one.double() for one in drawn(sides, shape))
     weight = torch.zeros(flow.shape[3], shape[3], 3, 3, dtype=x.dtype, device=x.device).requires_grad_()
     conv2d(x.permute(0, 3, 1, 2), weight, padding=1).backward(flow.permute(0, 3, 1, 2))
-    found = sides.twin(square_weight_gradient, x, flow)
+    found = sides.plain(square_weight_gradient, x, flow)
     assert found.dtype == torch.float64
     assert torch.allclose(found, weight.grad.permute(0, 2, 3, 1))
 
 
 @pytest.mark.parametrize("shape", [*SMALL, *LARGE])
-def test_the_kernel_is_its_twin(sides, shape):
+def test_the_kernel_equals_its_plain_version(sides, shape):
     sides.compare(square_weight_gradient, *drawn(sides, shape))
 
 
 # The interpreter's matrix product takes the bits of a bfloat16 for a whole number.
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", [*SMALL, *LARGE])
-def test_the_kernel_is_its_twin_in_bfloat16(sides, shape):
+def test_the_kernel_equals_its_plain_version_in_bfloat16(sides, shape):
     x, flow = drawn(sides, shape, torch.bfloat16)
     assert sides.kernel(square_weight_gradient, x, flow).dtype == torch.bfloat16
     sides.compare(square_weight_gradient, x, flow)

@@ -1,4 +1,4 @@
-"""States side by side, and gradients added up: kernels against twins."""
+"""States side by side, and gradients added up: kernels against plain versions."""
 
 import torch
 from kernel_cases import cases
@@ -12,7 +12,7 @@ SHAPES = [(1, 1), (700, 3), (33, 36), (130, 40), (9, 131)]
 def test_states_side_by_side(sides, shape, count, dtype):
     states = [sides.draw(*shape, dtype=dtype) for _ in range(count)]
     assert torch.equal(sides.kernel(join, states), torch.cat(states, 1))
-    assert torch.equal(sides.twin(join, states), torch.cat(states, 1))
+    assert torch.equal(sides.plain(join, states), torch.cat(states, 1))
 
 
 @cases(shape=SHAPES, count=[1, 2, 3, 4, 5, 9], narrow=(33, 36))
@@ -33,7 +33,7 @@ def test_a_sum_of_gradients_some_of_which_are_channels_of_wider_rows(sides, shap
 def test_what_is_not_a_number_stays_so(sides):
     gradients = [sides.draw(40, 3) for _ in range(3)]
     gradients[1][7, 2] = torch.nan
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         found = side(total, gradients)
         assert found[7, 2].isnan()
         assert int(found.isnan().sum()) == 1

@@ -1,4 +1,4 @@
-"""Sums of partial sums: the twin against PyTorch's sum, the kernel against the twin."""
+"""Sums of partial sums: PyTorch's sum against the plain version, that against the kernel."""
 
 import pytest
 import torch
@@ -34,20 +34,20 @@ def transposed(partial):
 
 
 @pytest.mark.parametrize("shape", [*SHAPES[:-1], (0, 7)])
-def test_twins_are_pytorchs_sum(sides, shape):
+def test_plain_versions_are_pytorchs_sum(sides, shape):
     partial = sides.draw(*shape).double()
-    assert torch.allclose(sides.twin(summed, partial), partial.sum(0))
+    assert torch.allclose(sides.plain(summed, partial), partial.sum(0))
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, (0, 7)])
-def test_kernels_are_their_twins(sides, shape):
+def test_kernels_equal_their_plain_versions(sides, shape):
     sides.compare(summed, sides.draw(*shape))
 
 
 def test_sums_lie_as_their_memory_does(sides):
     partial = sides.draw(11, 3, 5, 4)
     expected = partial.double().sum(0).flatten()
-    for side in (sides.kernel, sides.twin):
+    for side in (sides.kernel, sides.plain):
         out = side(transposed, partial)
         assert out.shape == (3, 5, 4)
         assert torch.allclose(out.transpose(1, 2).flatten().double(), expected, atol=1e-5)
@@ -57,7 +57,7 @@ def test_sums_lie_as_their_memory_does(sides):
 def test_sums_may_be_narrower_than_their_parts(sides):
     partial = sides.draw(11, 30)
     found = sides.kernel(summed, partial, dtype=torch.bfloat16)
-    right = sides.twin(summed, partial)
+    right = sides.plain(summed, partial)
     torch.testing.assert_close(found.double(), right, rtol=2**-7, atol=1e-6)
 
 

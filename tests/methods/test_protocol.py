@@ -54,7 +54,7 @@ class TestEveryMethod:
             play(mixtures, method, 10)
         assert torch.equal(one[0]["normal"], other[0]["normal"])
 
-    def test_numbers_that_are_not_finite_are_told(self, name):
+    def test_numbers_that_are_not_finite_are_reported(self, name):
         mixtures, method = build(name)
         for mixture in mixtures.values():
             mixture.grad = torch.full((4, 5), math.nan)

@@ -14,7 +14,8 @@ from xnas import ConfigError
 from xnas.data import load_data, standardize
 from xnas.model import export as job
 from xnas.model.export import TOLERANCE, compare, latency, onnx_answers
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.export import export_run
+from xnas.runs.model_options import ExportConfig
 
 NAMES = {"model.json", "model.safetensors", "model.onnx", "model.pt2"}
 
@@ -78,7 +79,7 @@ def test_the_onnx_file_says_how_it_is_used(exported):
     assert [d.dim_param or d.dim_value for d in shape] == ["batch", 1, 8, 8]
 
 
-def test_latency_is_told_for_both_runtimes_and_batches(exported):
+def test_latency_is_reported_for_both_runtimes_and_batches(exported):
     latencies = exported[1].latencies
     assert {(entry.runtime, entry.batch) for entry in latencies} == {
         (runtime, batch) for runtime in ("PyTorch", "onnxruntime") for batch in (1, 32)

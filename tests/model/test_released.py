@@ -11,7 +11,8 @@ from xnas import ConfigError
 from xnas.data import load_data, standardize
 from xnas.data.cifar import MEAN, STD
 from xnas.model.released import RELEASED
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 from xnas.space.authors_weights import to_authors_layout
 
 CPU = EvaluateConfig(device="cpu")
@@ -79,6 +80,6 @@ def test_a_file_needs_a_cell_and_the_right_sizes(tmp_path):
         ({"network": "imagenet"}, "--network can be said"),
     ],
 )
-def test_a_run_is_not_told_what_its_network_is(tmp_path, arguments, words):
+def test_a_run_does_not_take_what_its_network_is(tmp_path, arguments, words):
     with pytest.raises(ConfigError, match=words):
         evaluate_run(tmp_path, None, replace(CPU, **arguments))

@@ -1,4 +1,4 @@
-"""Operations on kernels are the plain modules: outputs, gradients, statistics. A CPU has the twins."""
+"""Operations on kernels equal the plain modules: outputs, gradients, statistics. CPU: plain versions."""
 
 import copy
 from itertools import product

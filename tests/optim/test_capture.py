@@ -116,11 +116,11 @@ def test_faults_in_a_graph_are_masked_and_raised_by_check(spoil, words):
         assert (regret, rounds) == (after_regret, after_rounds)
     with pytest.raises(RoundError, match=words):
         optimizer.check()
-    optimizer.check()  # told once
+    optimizer.check()  # reported once
 
 
 @pytest.mark.usefixtures("capturing")
-def test_check_tells_of_every_mixture_at_once():
+def test_check_reports_every_mixture_at_once():
     mixtures = [uniform_mixture(2, 3) for _ in range(3)]
     optimizer = ExpertsOptimizer(mixtures, horizon=10, lr=0.5)
     for mixture in mixtures:

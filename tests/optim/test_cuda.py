@@ -93,7 +93,7 @@ def test_a_scheduler_reaches_a_captured_step():
     assert mixtures[0][0, 0].item() == pytest.approx(weight / (weight + 6))
 
 
-def test_faults_inside_a_graph_are_masked_and_told_later():
+def test_faults_inside_a_graph_are_masked_and_reported_later():
     mixtures, optimizer = build(3)
     graph = capture(optimizer)
     mixtures[0].grad.fill_(0.5)

@@ -174,7 +174,7 @@ def test_a_bad_setting_of_one_group_is_not_another_s():
         optimizer.observe(second, torch.randn(1, 2, 3))
 
 
-def test_of_several_faults_the_first_mixture_s_is_told():
+def test_of_several_faults_the_first_mixture_s_is_reported():
     shapes = [(2, 3), (4, 3), (2, 3)]
     mixtures = [uniform_mixture(*shape) for shape in shapes]
     optimizer = ExpertsOptimizer([{"params": [m]} for m in mixtures], horizon=10)

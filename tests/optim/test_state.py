@@ -102,7 +102,7 @@ def test_a_schedule_survives_loading():
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])  # noqa: S301
-def test_copies_go_on_alone(clone):
+def test_copies_continue_alone(clone):
     mixtures, optimizer = build()
     run(mixtures, optimizer, 10, seed=6)
     other = clone(optimizer)
@@ -115,7 +115,7 @@ def test_copies_go_on_alone(clone):
     assert_same_state(optimizer, other)
 
 
-def test_a_copy_goes_on_with_its_mixtures_when_a_group_is_added():
+def test_a_copy_continues_with_its_mixtures_when_a_group_is_added():
     mixtures, optimizer = build()
     run(mixtures, optimizer, 10, seed=6)
     others, other = copy.deepcopy((mixtures, optimizer))
@@ -137,7 +137,7 @@ def test_a_copy_takes_a_number_that_is_assigned_before_its_first_step():
     assert_same_state(optimizer, other)
 
 
-def test_a_copy_with_a_bad_number_refuses_every_step_until_it_is_mended():
+def test_a_copy_with_a_bad_number_refuses_every_step_until_it_is_fixed():
     mixtures, optimizer = copy.deepcopy(build())
     optimizer.param_groups[1]["lr"] = -1.0
     for _ in range(2):

@@ -64,7 +64,7 @@ def test_gradient_descent_struggles_where_z_never_overtakes(paths, expected):
     assert verdict(toy_3d_claims(studies), "Gradient descent with softmax struggles") == expected
 
 
-def test_steps_are_told_by_rate_or_once_for_all():
+def test_steps_are_reported_by_rate_or_once_for_all():
     studies = {
         0.1: space_study(),
         0.5: space_study(gd=space_path("gd", **STUCK)),

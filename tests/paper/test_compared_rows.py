@@ -1,4 +1,4 @@
-"""Rows of the paper beside our counts; `test_tables.py` compares their entries with the paper."""
+"""Rows of the paper with our counts; `test_tables.py` compares their entries with the paper."""
 
 from xnas.paper.compared_rows import compared_rows
 

@@ -13,7 +13,8 @@ import pytest
 
 from xnas import ConfigError, toys
 from xnas.paper import reproduce as module
-from xnas.paper.reproduce import ITEMS, ReproduceConfig, reproduce
+from xnas.paper.options import ReproduceConfig
+from xnas.paper.reproduce import ITEMS, reproduce
 from xnas.records import Selection
 
 SMALL = {"runs": 40, "rounds": 60}

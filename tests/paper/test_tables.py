@@ -1,4 +1,4 @@
-"""The paper's tables, typed in again, and our columns beside them."""
+"""The paper's tables, typed in again, and our columns next to them."""
 
 from dataclasses import replace
 

@@ -35,7 +35,7 @@ def test_the_fitted_exponent_is_that_of_least_squares():
     assert fitted_exponent([1, math.e, math.e**3], [1, math.e**3, 1]) == pytest.approx(-3 / 14)
 
 
-def test_a_difference_is_told_in_combined_standard_errors():
+def test_a_difference_is_reported_in_combined_standard_errors():
     assert standard_score(10, 3, 4) == 2
     assert standard_score(-10, 3, 4) == -2
     assert (standard_score(1, 0, 0), standard_score(-1, 0), standard_score(0, 0)) == (

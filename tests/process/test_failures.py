@@ -15,7 +15,7 @@ from xnas.process.failures import explain_failures, failure
         (RuntimeError("NCCL error " + "x" * 500), "x...); look at it with nvidia-smi"),
     ],
 )
-def test_memory_and_devices_are_told_apart(error, words):
+def test_memory_and_devices_are_distinguished(error, words):
     assert words in failure(error)
     assert "\n" not in failure(error)
 

@@ -51,10 +51,12 @@ def test_signals_that_come_together_are_one():
         send(signal.SIGTERM)  # in the middle of removing what was made
 
 
-@pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
-    ("module", "words"),
-    [("cyclopts", "stopped before anything was begun"), ("torch", "interrupted")],  # in this order
+    ("number", "module", "words"),
+    [
+        *((number, "cyclopts", "stopped before anything was begun") for number in SIGNALS),
+        (signal.SIGTERM, "torch", "interrupted"),  # which is imported later
+    ],
 )
 def test_a_signal_during_imports_ends_a_command_in_one_line(number, module, words):
     code = f"""

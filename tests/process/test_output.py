@@ -50,7 +50,7 @@ def test_a_full_output_is_one_line_and_an_unread_one_a_quiet_end(run, command):
 
 
 @pytest.mark.parametrize(("command", "unit"), [(SEARCH, "round"), (TRAINING, "step")])
-def test_a_run_that_cannot_speak_stops_and_says_how_to_go_on(run, tmp_path, command, unit):
+def test_a_run_that_cannot_speak_stops_and_says_how_to_resume(run, tmp_path, command, unit):
     out, words = tmp_path / "run", command.split()
     way = f"; stopped after {unit} 0; resume with: xnas {words[0]} --resume {out}\n"
     assert run(unread(), *words, "--device", "cpu", "--out", str(out)) == (2, f"{CLOSED}{way}")
@@ -60,14 +60,14 @@ def test_a_run_that_cannot_speak_stops_and_says_how_to_go_on(run, tmp_path, comm
     assert {"genotype.json", "metrics.jsonl"} < {path.name for path in out.iterdir()}
 
 
-def test_what_a_command_did_not_finish_is_told_though_nobody_reads(run, tmp_path):
+def test_what_a_command_did_not_finish_is_reported_though_nobody_reads(run, tmp_path):
     out = tmp_path / "made"
     status, told = run(unread(), "reproduce", "attenuation", "--out", str(out))
     assert (status, told) == (2, f"{CLOSED}; nothing was written to {out}: begin again\n")
     assert not out.exists()
 
 
-def test_an_error_is_told_though_what_was_printed_before_it_is_lost(run, monkeypatch):
+def test_an_error_is_reported_though_what_was_printed_before_it_is_lost(run, monkeypatch):
     def fail(*_):
         sys.stdout.write("half a line")
         raise ConfigError("on purpose")

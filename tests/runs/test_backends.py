@@ -106,7 +106,7 @@ def test_the_backend_follows_from_device_supernet_and_settings(
         (Stubborn, "backend fused: .* 'swirl'; use --backend reference"),
     ],
 )
-def test_what_cannot_be_fused_is_told_to_those_who_ask_for_it(supernet, words):
+def test_what_cannot_be_fused_is_reported_on_request(supernet, words):
     with pytest.raises(ConfigError, match=words):
         fuse_if_possible(planned(CPU, backend="fused"), supernet(), CPU)
 
@@ -146,7 +146,7 @@ def test_rounds_are_captured_anew_after_deletions_alone(tmp_path, monkeypatch):
     assert changed
 
 
-def test_a_fused_search_on_a_cpu_stops_and_goes_on(tmp_path, monkeypatch):
+def test_a_fused_search_on_a_cpu_stops_and_resumes(tmp_path, monkeypatch):
     """Deleted experts, a checkpoint and the wish for the fused backend all meet in a resumed run."""
     settings = {"space": "nasbench201", "cells": 1, "relaxation": 0.05, "backend": "fused"}
     whole = search(tiny(out=tmp_path / "whole", **settings), stripes())
@@ -183,7 +183,7 @@ def test_a_prepared_search_is_fused_if_it_is_asked_for():
         ({"space": "nasbench201", "cells": 1}, "fused", "reference"),
     ],
 )
-def test_a_search_goes_on_with_the_other_backend(space, before, after):
+def test_a_search_continues_with_the_other_backend(space, before, after):
     begun = engine(backend=before, **space)
     for _ in range(2):
         play_round(begun)

@@ -24,7 +24,7 @@ def test_settings_that_need_no_caution_get_none():
     assert told(epochs=10) == []
 
 
-def test_few_images_are_told_below_a_thousand():
+def test_few_images_are_reported_below_a_thousand():
     assert any("80 images are few" in line for line in cautions(prepared(epochs=10), stripes()))
 
 
@@ -39,19 +39,19 @@ def test_a_faithful_search_names_what_is_not_faithful():
 @pytest.mark.parametrize(
     "setting", [{"relaxation": 0.1}, {"wipeout": False}, {"reward_bound": 2.0}, {"experts_lr": 0.3}]
 )
-def test_settings_that_a_method_does_not_have_are_told(setting):
-    words = "the method darts has no relaxation, wipeout, reward-bound or experts-lr to set"
+def test_settings_that_a_method_does_not_have_are_reported(setting):
+    words = "the method darts has no --relaxation, --wipeout, --reward-bound or --experts-lr"
     assert words in told(epochs=10, method="darts", **setting)
     assert words not in told(epochs=10, method="darts")
 
 
-def test_a_relaxation_of_no_wipeout_is_told():
+def test_a_relaxation_of_no_wipeout_is_reported():
     words = "without wipeout, relaxation 0.5 changes nothing"
     assert told(epochs=10, wipeout=False, relaxation=0.5) == [words]
     assert told(epochs=10, wipeout=False) == []
 
 
-def test_auto_augment_s_origin_is_told():
+def test_auto_augment_s_origin_is_reported():
     assert "AutoAugment's policy was learned with labels of CIFAR-10" in told(
         epochs=10, auto_augment=True
     )
@@ -90,12 +90,12 @@ def test_no_first_wipeout_is_forecast_once_experts_have_gone():
     assert forecast(ready) is None
 
 
-def test_where_the_images_are_is_told():
+def test_where_the_images_are_is_reported():
     lines = introduction(prepared(epochs=10), stripes())
     assert "80 training images of 1 x 8 x 8, all in memory on cpu (0 MiB)" in lines
 
 
-def test_streamed_images_are_told(tmp_path):
+def test_streamed_images_are_reported(tmp_path):
     for number in range(16):
         make_image(tmp_path / f"{number % 2}" / f"{number}.png", (number, 0, 0), size=(8, 8))
     data = load_data(tmp_path, stream=True)

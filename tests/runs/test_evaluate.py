@@ -11,7 +11,8 @@ from trained import edited, network, saved_run
 from xnas import ConfigError, DatasetError, ImageData
 from xnas.data import StreamedImages, load_data, standardize
 from xnas.model.evaluation_files import read_evaluation
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 
 CPU = EvaluateConfig(device="cpu")
 
@@ -88,7 +89,7 @@ def test_other_data_are_matched_by_the_names_of_their_classes(run, digits):
     )
     own, other = evaluate_run(run, config=CPU), evaluate_run(run, turned, CPU)
     assert other.evaluation.confusion == own.evaluation.confusion
-    assert (run / "evaluation-turned-round.json").exists()  # beside the run's own
+    assert (run / "evaluation-turned-round.json").exists()  # next to the run's own
     assert (run / "figures" / "confusion-turned-round.png").exists()
     assert read_evaluation(run / "evaluation.json") == own.evaluation
 
@@ -121,7 +122,7 @@ def test_every_image_is_refused_of_the_images_of_the_training(run, digits, photo
         evaluate_run(run, str(renamed), every)  # some of them may have been among those
 
 
-def test_fields_of_newer_versions_are_told(run):
+def test_fields_of_newer_versions_are_reported(run):
     edited(run, licence="none")
     notes = evaluate_run(run, config=CPU).notes
     assert any("has the field 'licence', which this version does not know" in note for note in notes)

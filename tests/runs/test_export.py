@@ -12,7 +12,8 @@ import xnas
 from xnas import ConfigError
 from xnas.model import export as job
 from xnas.process.folder import storage_errors
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.export import export_run
+from xnas.runs.model_options import ExportConfig
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_a_folder_without_permission_is_named(run, tmp_path):
 
 
 @pytest.mark.usefixtures("no_tracing")
-def test_a_disk_that_is_full_is_told_and_nothing_is_left(run, tmp_path, monkeypatch):
+def test_a_disk_that_is_full_is_reported_and_nothing_is_left(run, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

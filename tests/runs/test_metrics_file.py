@@ -1,4 +1,4 @@
-"""The metrics of a run: lines, records, and the way back to what a checkpoint remembers."""
+"""The metrics of a run: lines, records, and the return to what a checkpoint remembers."""
 
 from contextlib import nullcontext
 
@@ -30,7 +30,7 @@ def test_lines_come_back_as_records(metrics):
         (b"\xff\n", "cannot read .*metrics.jsonl: .*; it may be damaged"),
     ],
 )
-def test_what_is_no_metric_is_told(metrics, content, words):
+def test_what_is_no_metric_is_reported(metrics, content, words):
     metrics.path.write_bytes(content)
     with pytest.raises(ConfigError, match=words):
         metrics.records(lambda line: line["epoch"])

@@ -9,8 +9,7 @@ from trained import edited, saved_run
 from xnas.data import load_data
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.model.model_card import read_card
-from xnas.options import typed_options
-from xnas.runs.evaluate import EvaluateConfig
+from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.run_data import CHANGED, inherit_data_options, is_its_own, load_own_data
 from xnas.runs.train_config import TrainConfig, resolve_images
 
@@ -113,7 +112,7 @@ def test_what_a_user_says_goes_before_the_search(tmp_path):
 
 def test_what_a_user_types_goes_before_the_search_even_at_its_default(tmp_path):
     found = found_cell(tmp_path / "found", image_size=16, skip_bad_images=True)
-    given = resolve_images(typed_options(TrainConfig, skip_bad_images=False, cell="xnas"), "digits")
+    given = resolve_images(TrainConfig(skip_bad_images=False), "digits")
     options, notes = inherit_data_options(given, found, "digits")
     assert (options.image_size, options.skip_bad_images) == (16, False)
     assert notes == [f"--image-size 16, as in {found}"]
@@ -127,5 +126,5 @@ def test_other_images_and_other_cells_inherit_nothing(tmp_path):
 
 def test_an_inherited_option_that_cannot_be_used_is_named(tmp_path):
     found = found_cell(tmp_path / "found", image_size="large")
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: image-size must be a whole"):
+    with pytest.raises(ConfigError, match=r"json cannot be used: --image-size must be a whole"):
         inherit_data_options(TrainConfig(), found, "digits")

@@ -400,13 +400,13 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epochs": 9}, "a resumed run keeps its epochs; leave it out: only backend, check"),
+        ({"epochs": 9}, "a resumed run keeps its --epochs; leave it out: only --backend, --check"),
         (
             {"batch_size": 9},
-            "keeps its batch-size.*backend, checkpoint-minutes, data-dir, dev",
+            "keeps its --batch-size.*backend, --checkpoint-minutes, --data-dir, --dev",
         ),
-        ({"truth": "x.csv"}, "a resumed run keeps its truth"),
-        ({"warp": 1}, "a run has no setting warp; leave it out: only backend"),
+        ({"truth": "x.csv"}, "a resumed run keeps its --truth"),
+        ({"warp": 1}, "a run has no setting --warp; leave it out: only --backend"),
         ({"backend": "warp"}, "backend must be auto, reference or fused, got 'warp'"),
     ],
 )
@@ -593,7 +593,9 @@ def test_settings_of_another_version_are_named():
         ConfigError, match=r"config.json has the setting 'warp', which this version of xnas does not"
     ):
         saved_options(SearchConfig, {"warp": 9}, {})
-    with pytest.raises(ConfigError, match=r"in config.json cannot be used: epochs must .* 'five'; rest"):
+    with pytest.raises(
+        ConfigError, match=r"in config.json cannot be used: --epochs must .* 'five'; rest"
+    ):
         saved_options(SearchConfig, {"epochs": "five"}, {})
 
 

@@ -116,7 +116,7 @@ def photos(tmp_path):
 
 
 def test_bad_images_stop_a_search_unless_they_are_skipped(tmp_path, photos):
-    with pytest.raises(DatasetError, match=r"one/3.png .*leave it out with skip-bad-images"):
+    with pytest.raises(DatasetError, match=r"one/3.png .*leave it out with --skip-bad-images"):
         search(tiny(out=tmp_path / "run"), str(photos))
     listener = Listener()
     settings = tiny(out=tmp_path / "run", epochs=1, skip_bad_images=True, image_size=8, resize="pad")

@@ -23,7 +23,8 @@ from xnas.model.model_card import read_card
 from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
 from xnas.runs.cells import genotype_of
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.train import Silence, resume_training, train
 
 EVERYTHING = {  # all that has a state of its own; rates by the epoch
@@ -335,7 +336,7 @@ def _without(key):
         ),
         (
             lambda p: _edit(p, lambda c: c["config"].update(epochs="five")),
-            "a setting in config.json cannot be used: epochs must be a whole number .* got 'five'; rest",
+            "config.json cannot be used: --epochs must be a whole number .* got 'five'; rest",
         ),
         (lambda p: _edit(p, lambda c: c["config"].update(epochs=0)), "epochs must be at least 1"),
         (
@@ -559,7 +560,7 @@ def test_what_cannot_be_trained_is_told_before_anything_is_written(tmp_path, set
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (_small, r"is 4 x 4 pixels; images need at least 8 per side.* image-size"),
+        (_small, r"is 4 x 4 pixels; images need at least 8 per side.* --image-size"),
         (_other_classes, r"owls"),
     ],
 )

@@ -11,8 +11,9 @@ from xnas.data import load_data, standardize
 from xnas.model.export import metadata
 from xnas.model.model_card import read_card
 from xnas.process.interrupt import Interrupted
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.evaluate import evaluate_run
+from xnas.runs.export import export_run
+from xnas.runs.model_options import EvaluateConfig, ExportConfig
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train import resume_training, train
 from xnas.space import count_macs, create_model, find_genotype

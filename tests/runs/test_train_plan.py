@@ -148,9 +148,11 @@ def test_limits_go_before_the_channels_of_a_preset():
 
 
 def test_limits_that_no_network_keeps_are_named():
-    with pytest.raises(ConfigError, match=r"no network of 20 cells is within max-params 100; raise it,"):
+    with pytest.raises(
+        ConfigError, match=r"no network of 20 cells is within --max-params 100; raise it,"
+    ):
         limited(cell="xnas_small", max_params=100.0)
-    with pytest.raises(ConfigError, match=r"within max-params 1e\+08 and max-macs 7; raise them,"):
+    with pytest.raises(ConfigError, match=r"within --max-params 1e\+08 and --max-macs 7; raise them,"):
         limited(cell="xnas_small", max_params=1e8, max_macs=7)
-    with pytest.raises(ConfigError, match="give channels, or max-params and max-macs to pick them"):
+    with pytest.raises(ConfigError, match="give --channels, or --max-params and --max-macs to pick"):
         TrainConfig(channels=4, max_macs=1e6)

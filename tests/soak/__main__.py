@@ -41,7 +41,7 @@ def scenarios(work: Path):
 
 
 def main():
-    """Run all scenarios, some at a time, and tell."""
+    """Run all scenarios, some at a time, and report."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--scenario", action="append", help="words of its name; all by default")

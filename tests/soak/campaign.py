@@ -63,7 +63,7 @@ class _Campaign:
         return self.tally
 
     def kill(self, stop):
-        """Kill a run at an event, perhaps its resumption, too, and so on; then see how it ends."""
+        """Kill a run at an event, perhaps also its resumption, and so on; then see how it ends."""
         out = self.work / "killed"
         clean(out)
         outcome = in_child(self.scenario, out, stop=stop)

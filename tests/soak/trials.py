@@ -129,7 +129,7 @@ def _child(scenario, out, events, report):
         told = {"status": FINISHED}
     except XnasError as error:
         told = {"status": REFUSED, "message": str(error)}
-    except BaseException:  # noqa: BLE001 - whatever it is, the parent is told
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent gets it
         told = {"status": BROKEN, "message": traceback.format_exc()}
     finally:
         events.stop = events.fault = None

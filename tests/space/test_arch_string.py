@@ -1,4 +1,4 @@
-"""NAS-Bench-201's strings: what is read is what was written, and every fault is told in one line."""
+"""NAS-Bench-201's strings: what is read is what was written, and every fault is reported in one line."""
 
 from collections import Counter
 

@@ -255,7 +255,7 @@ def test_a_cell_that_joins_its_inputs_cannot_have_their_weights():
         to_authors_layout(network(cell=joined))
 
 
-def test_a_best_accuracy_beside_the_weights_is_no_code(saved):
+def test_a_best_accuracy_next_to_the_weights_is_no_code(saved):
     state = make_state(CIFAR)
     path = saved({"state_dict": state, "best_acc1": np.float64(97.5), "epoch": np.int64(3)})
     load_authors_weights(path, network())

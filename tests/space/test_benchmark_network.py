@@ -115,6 +115,6 @@ class TestNetwork:
         with pytest.raises(ConfigError, match="no network called 'imagenet'; there are: cifar"):
             create_model(SAMPLE_ARCH, network="imagenet")
 
-    def test_a_malformed_string_is_told_as_one(self):
+    def test_a_malformed_string_is_reported_as_one(self):
         with pytest.raises(GenotypeError, match=r"node 1 of the architecture is '\|skip_connect~0'"):
             create_model("|skip_connect~0")

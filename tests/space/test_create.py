@@ -41,7 +41,7 @@ class TestCounts:
     @pytest.mark.parametrize(
         ("cell", "channels"),
         [
-            pytest.param(cell, channels, marks=[pytest.mark.slow] * (cell != "XNAS"))
+            pytest.param(cell, channels, marks=[pytest.mark.slow] * ((cell, channels) != ("XNAS", 36)))
             for cell in COUNTS["cifar20"]
             for channels in (36, 44, 50)
         ],
@@ -66,7 +66,8 @@ class TestCounts:
         [("xnas_small", 3_793_438), ("xnas_medium", 5_594_918), ("xnas_large", 7_174_760)],
     )
     def test_presets_are_the_networks_of_the_paper(self, preset, parameters):
-        assert counted(preset)[0] == parameters
+        with torch.device("meta"):
+            assert count_parameters(create_model(preset)) == parameters
 
     @pytest.mark.slow
     def test_grey_images_have_a_stem_of_a_third(self):

@@ -25,7 +25,7 @@ EXACT = 1e-9  # float64; sums in another order
 
 
 def pair_of(space, *, seed=0, dtype=torch.float64, device="cpu", deaths=None, **sizes):
-    """A supernet that saw a batch, so that its running statistics are its own, and its twin."""
+    """A supernet that saw a batch, so that its running statistics are its own, and its plain version."""
     torch.manual_seed(seed)
     plain = Supernet(space, **({"num_classes": 4, "cells": 3, "channels": 3} | sizes))
     wipe(plain, deaths or {})
@@ -167,16 +167,27 @@ def test_every_edge_may_have_the_same_expert_left(name):
         lambda source, _: POOLS if source < 2 else CONVOLUTIONS,
         lambda source, _: CONVOLUTIONS if source < 2 else ["none", *POOLS],
         lambda source, _: ["max_pool_3x3"] if source == 1 else ["skip_connect", "dil_conv_5x5"],
-        lambda source, _: ["avg_pool_3x3"] if source == 0 else ["sep_conv_3x3"],
+        pytest.param(
+            lambda source, _: ["avg_pool_3x3"] if source == 0 else ["sep_conv_3x3"],
+            marks=pytest.mark.slow,
+        ),
         lambda *_: [name for name in FEW.operations if name not in POOLS],
         lambda *_: [name for name in FEW.operations if name not in CONVOLUTIONS],
-        lambda *_: [name for name in FEW.operations if "sep_conv" not in name],
+        pytest.param(
+            lambda *_: [name for name in FEW.operations if "sep_conv" not in name],
+            marks=pytest.mark.slow,
+        ),
         lambda *_: [name for name in FEW.operations if "dil_conv" not in name],
-        lambda *_: [name for name in FEW.operations if name != "skip_connect"],
+        pytest.param(
+            lambda *_: [name for name in FEW.operations if name != "skip_connect"],
+            marks=pytest.mark.slow,
+        ),
         lambda source, _: ["none"] if source == 0 else FEW.operations,
         lambda source, _: ["none"] if source == 1 else ["skip_connect"],
-        lambda source, _: ["none"] if source == 2 else FEW.operations,
-        lambda _, node: ["none"] if node == 2 else FEW.operations,
+        pytest.param(
+            lambda source, _: ["none"] if source == 2 else FEW.operations, marks=pytest.mark.slow
+        ),
+        pytest.param(lambda _, node: ["none"] if node == 2 else FEW.operations, marks=pytest.mark.slow),
         lambda _, node: ["none"] if node == 3 else FEW.operations,
     ],
 )
@@ -262,7 +273,7 @@ def test_weights_are_shared_both_ways():
     near(fused(batch[0], mixtures), plain(batch[0], mixtures), "logits")
 
 
-def test_a_search_goes_on_after_a_wipe():
+def test_a_search_continues_after_a_wipe():
     plain, fused = pair_of(FEW)
     batch, mixtures = batch_of(plain), uneven(plain)
     optimizers = [torch.optim.SGD(split_parameters(n)[0], lr=0.1, momentum=0.9) for n in (plain, fused)]
@@ -373,7 +384,7 @@ def test_an_unknown_operation_is_refused(monkeypatch):
 
 
 def test_in_16_bits_sums_are_wide():
-    """PyTorch's own gradient of a dilated convolution is wrong in bfloat16 on a CPU: no twin here."""
+    """PyTorch's gradient of a dilated convolution is wrong in bfloat16 on a CPU: nothing to compare."""
     plain, fused = pair_of(SPACE, dtype=torch.float32, channels=4)
     fused.fuse()
     batch, mixtures = batch_of(plain, size=(16, 16), batch=8), uneven(plain)

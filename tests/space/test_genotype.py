@@ -521,7 +521,7 @@ class TestFiles:
             with pytest.raises(GenotypeError, match=words):
                 Genotype.load(path)
 
-    def test_a_fault_in_a_file_is_told_with_its_path(self, tmp_path):
+    def test_a_fault_in_a_file_is_reported_with_its_path(self, tmp_path):
         (tmp_path / "cell.json").write_text("{", encoding="utf8")
         with pytest.raises(GenotypeError, match=r"cell\.json: the genotype is not JSON \("):
             Genotype.load(tmp_path / "cell.json")

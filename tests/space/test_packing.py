@@ -1,4 +1,4 @@
-"""Packed parameters: modules and optimizers go on as if nothing had happened."""
+"""Packed parameters: modules and optimizers continue as if nothing had happened."""
 
 import torch
 from torch import nn

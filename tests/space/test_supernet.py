@@ -22,8 +22,10 @@ def test_the_paper_s_supernet_has_the_known_number_of_weights():
         assert [tuple(m.shape) for m in mixtures] == [(14, len(space.operations))] * 2
 
 
-@pytest.mark.parametrize("size", [(8, 8), (9, 9), (15, 12), (32, 32)])
-@pytest.mark.parametrize(("channels", "classes"), [(1, 2), (3, 10), (4, 7)])
+@pytest.mark.parametrize(
+    ("size", "channels", "classes"),
+    [((8, 8), 1, 2), ((9, 9), 3, 10), ((15, 12), 4, 7), ((32, 32), 3, 10)],
+)
 def test_any_image_from_8_pixels_up_any_channels_any_classes(size, channels, classes):
     model = Supernet(DARTS, num_classes=classes, in_chans=channels, cells=3, channels=2)
     assert model(torch.randn(2, channels, *size)).shape == (2, classes)

@@ -10,50 +10,21 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
+from xnas.bench.options import BenchDataConfig
 from xnas.data import BatchSettings, BatchSource, ImageData, augmentation_for, training_augmentation
-from xnas.data.policies import policy_named
-from xnas.options import at_least, option
 from xnas.process.devices import pick_device
 from xnas.records import DataCost
-from xnas.runs.options import DeviceOptions
 from xnas.words import counted
 
 FILLS = {"cuda": 20, "cpu": 2}
 """Batches in one timing, by kind of device; their mean counts."""
 WARM_UP = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchDataConfig(DeviceOptions):
-    """Which batches to time."""
-
-    GROUP: ClassVar[str] = "Measurement"
-
-    batch_size: int = option(1024, at_least(1))
-    """Images per batch of the full training augmentation."""
-    round_size: int = option(96, at_least(1))
-    """Images per batch of each half in a search's round; the paper has 96."""
-    image_size: int = option(32, at_least(8))
-    """Height and width."""
-    policy: str = "cifar10"
-    """Of AutoAugment: cifar10, imagenet or svhn."""
-    timings: int = option(7, at_least(5))
-    """Timings of each case; the median is reported."""
-    workers: int = option(0, at_least(0))
-    """Of the second DataLoader; 0 for as many as there are cores."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        policy_named(self.policy, channels=3)
-        pick_device(self.device)
 
 
 def bench_data(config: BenchDataConfig) -> list[DataCost]:

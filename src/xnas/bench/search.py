@@ -10,27 +10,22 @@ from __future__ import annotations
 
 import multiprocessing
 import statistics
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
 
 import torch
 
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
+from xnas.bench.options import Backend, BenchSearchConfig
 from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.methods import ExpertAdvice
-from xnas.options import at_least, option
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
 from xnas.runs.backends import is_captured
-from xnas.runs.options import DeviceOptions
 from xnas.runs.prepare import prepare
-from xnas.runs.search_config import SearchConfig
 from xnas.space import SPACES, ParentNetwork
 
-Backend = Literal["reference", "fused"]
 CASES: dict[str, dict[str, tuple[str, ...]]] = {
     "darts": {
         "all experts": (),
@@ -44,46 +39,6 @@ CASES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """Experts that are left on every edge, by space; an empty list means all."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchSearchConfig(DeviceOptions):
-    """Which round to time."""
-
-    GROUP: ClassVar[str] = "Measurement"
-
-    space: Literal["darts", "nasbench201"] = "darts"
-    """Whose supernet."""
-    cells: int = 5
-    """Cells of the supernet, or of each stage on nasbench201; the paper has 8."""
-    channels: int = 8
-    """Channels of the first cell; DARTS has 16."""
-    batch_size: int = 32
-    """Images per batch; the paper has 96."""
-    image_size: int = 16
-    """Height and width; CIFAR-10 has 32."""
-    rounds: int = option(10, at_least(3))
-    """Timed rounds of each case, after two to warm up."""
-    precision: Literal["fp32", "bf16"] | None = None
-    """Of the computation. By default what each backend takes: bf16 for fused on a GPU, else fp32."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pick_device(self.device)
-        self.search_config()
-
-    def search_config(self, backend: Backend = "reference") -> SearchConfig:
-        """The search whose rounds are timed."""
-        return SearchConfig(
-            space=self.space,
-            backend=backend,
-            cells=self.cells,
-            channels=self.channels,
-            batch_size=self.batch_size,
-            epochs=1000,
-            device=self.device,
-            precision=self.precision,
-        )
 
 
 def bench_search(config: BenchSearchConfig) -> list[RoundCost]:

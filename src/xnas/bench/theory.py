@@ -9,40 +9,20 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import cycle
-from typing import ClassVar
 
 import torch
 from torch import nn
 
 from xnas.bench.measuring import median_and_spread
-from xnas.errors import ConfigError
+from xnas.bench.options import BenchTheoryConfig
 from xnas.nn import uniform_mixture
 from xnas.optim import ExpertsOptimizer
-from xnas.options import Options, at_least, option
 from xnas.records import StepCost
 
 FORECASTERS, EXPERTS = 14, 7
 HORIZON = 10_000_000
 PLAIN = "plain Python loop"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchTheoryConfig(Options):
-    """How to time a step."""
-
-    GROUP: ClassVar[str] = "Measurement"
-
-    mixtures: tuple[int, ...] = (2, 1000)
-    """Numbers of mixtures (14 x 7 each) to time; repeat the flag for several."""
-    repetitions: int = option(30, at_least(3))
-    """Timed steps of each optimizer; the median is reported. The plain loop gets a tenth of them."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.mixtures or min(self.mixtures) < 1:
-            raise ConfigError(f"mixtures must be positive numbers, got {self.mixtures}")
 
 
 class PlainLoop:

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import torch
 
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
+from xnas.bench.options import BenchTrainConfig
 from xnas.engine.train import captured_step, train_step
 from xnas.nn.operations import fuse
-from xnas.options import at_least, option
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
 from xnas.runs.backends import is_captured
 from xnas.runs.cells import genotype_of
-from xnas.runs.options import DeviceOptions
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train_config import TrainConfig
 
@@ -40,45 +37,6 @@ CASES: dict[str, dict[str, object]] = {
 ON_CPU = ("plain, fp32", "plain, bf16")
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchTrainConfig(DeviceOptions):
-    """Which step to time."""
-
-    GROUP: ClassVar[str] = "Measurement"
-
-    cell: str = "xnas"
-    """A published cell, a file or a run folder."""
-    channels: int = 8
-    """Channels of the first cell; XNAS-Small has 36."""
-    cells: int = 5
-    """Cells of the network; XNAS-Small has 20."""
-    batch_size: int = 32
-    """Images per batch; the paper has 96."""
-    image_size: int = 16
-    """Height and width; CIFAR-10 has 32."""
-    recipe: str = "xnas-1500"
-    """Whose augmentation, auxiliary tower and drop path are part of the step."""
-    steps: int = option(20, at_least(5))
-    """Timed steps of each case, after three to warm up."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pick_device(self.device)
-
-    def train_config(self, case: str) -> TrainConfig:
-        """The training whose steps are timed."""
-        return TrainConfig(
-            cell=self.cell,
-            channels=self.channels,
-            cells=self.cells,
-            batch_size=self.batch_size,
-            recipe=self.recipe,
-            epochs=100,
-            device=self.device,
-            **CASES[case],  # type: ignore[arg-type]
-        )
-
-
 def bench_train(config: BenchTrainConfig) -> list[TrainStepCost]:
     """Time the cases one after another; on a CPU the plain ones."""
     spawn = multiprocessing.get_context("spawn")
@@ -90,6 +48,20 @@ def bench_train(config: BenchTrainConfig) -> list[TrainStepCost]:
     return costs
 
 
+def training_of(config: BenchTrainConfig, case: str) -> TrainConfig:
+    """The training whose steps are timed."""
+    return TrainConfig(
+        cell=config.cell,
+        channels=config.channels,
+        cells=config.cells,
+        batch_size=config.batch_size,
+        recipe=config.recipe,
+        epochs=100,
+        device=config.device,
+        **CASES[case],  # type: ignore[arg-type]
+    )
+
+
 def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
     """Build a training and time its steps. Runs in its own process."""
     with repeatable(pick_device(config.device)):
@@ -98,7 +70,7 @@ def measure_case(case: str, config: BenchTrainConfig) -> TrainStepCost:
 
 def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     before = peak_of_process()
-    chosen = config.train_config(case)
+    chosen = training_of(config, case)
     images = config.batch_size * (config.steps + 8)  # an epoch of all steps
     prepared = prepare_training(chosen, noise(images, config.image_size), genotype_of(config.cell))
     training = prepared.training

@@ -6,10 +6,12 @@ from typing import Any
 
 from cyclopts import App
 
-from xnas.bench.data import BenchDataConfig, bench_data
-from xnas.bench.search import BenchSearchConfig, bench_search
-from xnas.bench.theory import BenchTheoryConfig, bench_theory
-from xnas.bench.train import BenchTrainConfig, bench_train
+from xnas.bench.options import (
+    BenchDataConfig,
+    BenchSearchConfig,
+    BenchTheoryConfig,
+    BenchTrainConfig,
+)
 from xnas.cli.flags import takes
 from xnas.cli.printing import say
 from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
@@ -21,6 +23,8 @@ bench = App(name="bench", help="Measure speed on this machine, compared with the
 @takes(BenchTheoryConfig)
 def theory(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time one step of ExpertsOptimizer, a plain loop, Adam and SGD with momentum."""
+    from xnas.bench.theory import bench_theory  # noqa: PLC0415 - imports torch
+
     say(step_cost_table(bench_theory(BenchTheoryConfig(**typed))))
 
 
@@ -28,6 +32,8 @@ def theory(**typed: Any) -> None:  # noqa: ANN401 - options
 @takes(BenchSearchConfig)
 def search(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a round of a search, plain and fused, with all, some or one of the experts on each edge."""
+    from xnas.bench.search import bench_search  # noqa: PLC0415 - imports torch
+
     say(round_cost_table(bench_search(BenchSearchConfig(**typed))))
 
 
@@ -35,6 +41,8 @@ def search(**typed: Any) -> None:  # noqa: ANN401 - options
 @takes(BenchDataConfig)
 def data(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time augmented batches, those of torchvision in a DataLoader, and those of a search's round."""
+    from xnas.bench.data import bench_data  # noqa: PLC0415 - imports torch
+
     say(data_cost_table(bench_data(BenchDataConfig(**typed))))
 
 
@@ -42,4 +50,6 @@ def data(**typed: Any) -> None:  # noqa: ANN401 - options
 @takes(BenchTrainConfig)
 def train(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a step of a training: plain, captured, and with compiled cells."""
+    from xnas.bench.train import bench_train  # noqa: PLC0415 - imports torch
+
     say(train_cost_table(bench_train(BenchTrainConfig(**typed))))

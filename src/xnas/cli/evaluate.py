@@ -8,7 +8,7 @@ from typing import Any
 from xnas.cli.flags import takes
 from xnas.cli.printing import say
 from xnas.report.evaluation import MOST_DRAWN, class_table, summary
-from xnas.runs.evaluate import EvaluateConfig, evaluate_run
+from xnas.runs.model_options import EvaluateConfig
 from xnas.words import printable
 
 
@@ -24,6 +24,8 @@ def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # no
     data
         A dataset or a folder of class folders with the run's classes; by default the run's own data.
     """
+    from xnas.runs.evaluate import evaluate_run  # noqa: PLC0415 - imports torch
+
     config = EvaluateConfig(**typed)
     done = evaluate_run(run, data, config)
     if config.quiet:

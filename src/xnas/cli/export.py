@@ -7,10 +7,9 @@ from typing import Any
 
 from xnas.cli.flags import takes
 from xnas.cli.printing import say
-from xnas.model.export import TOLERANCE
 from xnas.records import ExportResult
 from xnas.report.tables import aligned_table
-from xnas.runs.export import ExportConfig, export_run
+from xnas.runs.model_options import ExportConfig
 from xnas.words import counted
 
 
@@ -23,6 +22,8 @@ def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
     run
         The run folder of a training, or RUN/best, its best weights on held-out images.
     """
+    from xnas.runs.export import export_run  # noqa: PLC0415 - imports torch
+
     config = ExportConfig(**typed)
     result = export_run(run, config)
     if not config.quiet:
@@ -31,6 +32,8 @@ def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
 
 def export_report(result: ExportResult) -> str:
     """What was written, how it was checked if it was, and how fast it answers, for the terminal."""
+    from xnas.model.export import TOLERANCE  # noqa: PLC0415 - imports torch
+
     compared = any(file.difference is not None for file in result.files)
     files = [
         (

@@ -63,7 +63,7 @@ def _flags(kind: type[Options]) -> list[inspect.Parameter]:
 
 def resume_flag(kind: type[Options], what: str) -> Parameter:
     """The flag `--resume`, whose help names the options that may change."""
-    *some, last = (f"--{flag_name(name)}" for name in names_on_resume(kind, "change"))
+    *some, last = map(flag_name, names_on_resume(kind, "change"))
     text = (
         f"Resume the {what} in this run folder, with its own options and data. {', '.join(some)} and "
         f"{last} may be given anew, for this call."

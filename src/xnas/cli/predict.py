@@ -11,9 +11,7 @@ from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, takes
 from xnas.cli.printing import say, say_json, warn
-from xnas.data.folder_files import images_in, visible_folders
 from xnas.errors import ConfigError, DatasetError
-from xnas.model.classifier import load
 from xnas.options import at_least, option
 from xnas.records import Prediction
 from xnas.runs.options import DeviceOptions
@@ -54,6 +52,8 @@ def predict(
     """
     if not images:
         raise ConfigError(f"no images to classify; give files or folders: xnas predict {run} photo.png")
+    from xnas.model.classifier import load  # noqa: PLC0415 - imports torch
+
     options = PredictOptions(**typed)
     classifier = load(run, options.device)
     files = [file for given in images for file in _files(given)]
@@ -89,6 +89,8 @@ def _files(given: Path) -> Iterator[Path]:
 
 
 def _images_below(folder: Path) -> Iterator[Path]:
+    from xnas.data.folder_files import images_in, visible_folders  # noqa: PLC0415 - imports torch
+
     try:
         here, _ = images_in(folder)
         deeper = visible_folders(folder)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from xnas.cli.display import SearchDisplay
 from xnas.cli.flags import changes, resume_flag, takes
 from xnas.cli.printing import say
-from xnas.cli.show import show_genotype
-from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
-from xnas.runs import search as job
-from xnas.runs.config_file import images_of
-from xnas.runs.results import SearchResult
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import EMBEDDED
+
+if TYPE_CHECKING:
+    from xnas.runs.results import SearchResult
 
 RESUME = resume_flag(SearchConfig, "search")
 
@@ -38,6 +34,13 @@ def search(
         A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
         digits that come with scikit-learn.
     """
+    # The help of the command does without torch, which these import.
+    from xnas.cli.display import SearchDisplay  # noqa: PLC0415
+    from xnas.engine.distributed import speaks  # noqa: PLC0415
+    from xnas.runs import search as job  # noqa: PLC0415
+    from xnas.runs.config_file import images_of  # noqa: PLC0415
+    from xnas.runs.sources import EMBEDDED  # noqa: PLC0415
+
     quiet = typed.get("quiet", False) or not speaks()
     with SearchDisplay(quiet=quiet) as display:
         if resume is not None:
@@ -59,6 +62,8 @@ def search(
 
 def farewell(result: SearchResult, data: str | None) -> str:
     """The cell, how much faster wipeout made the search, the run folder, and the next command."""
+    from xnas.cli.show import show_genotype  # noqa: PLC0415 - imports torch
+
     lines = ["", show_genotype(result.genotype), ""]
     saved = _saving(result)
     lines += [saved] if saved else []

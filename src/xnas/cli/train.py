@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from xnas.cli.display import TrainingDisplay
 from xnas.cli.flags import changes, resume_flag, takes
 from xnas.cli.printing import say
-from xnas.engine.distributed import speaks
 from xnas.errors import ConfigError, FinishedError
-from xnas.options import typed_options
 from xnas.process.interrupt import finish
-from xnas.runs import train as job
-from xnas.runs.results import TrainResult
 from xnas.runs.train_config import TrainConfig, TrainOptions
+
+if TYPE_CHECKING:
+    from xnas.runs.results import TrainResult
 
 RESUME = resume_flag(TrainOptions, "training")
 
@@ -40,6 +38,11 @@ def train(
         A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
         images of the run that the cell comes from; for other cells the digits.
     """
+    # The help of the command does without torch, which these import.
+    from xnas.cli.display import TrainingDisplay  # noqa: PLC0415
+    from xnas.engine.distributed import speaks  # noqa: PLC0415
+    from xnas.runs import train as job  # noqa: PLC0415
+
     quiet = typed.get("quiet", False) or not speaks()
     with TrainingDisplay(quiet=quiet) as display:
         if resume is not None:
@@ -53,7 +56,7 @@ def train(
         elif cell is None:
             raise ConfigError("no cell to train; give a name of `xnas show --zoo`, a file or a run")
         else:
-            result = job.train(typed_options(TrainConfig, **typed, cell=cell), data, display=display)
+            result = job.train(TrainConfig(**typed, cell=cell), data, display=display)
     finish()
     if not quiet:
         say(farewell(result))

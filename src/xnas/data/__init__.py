@@ -20,11 +20,11 @@ from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
 from xnas.data.image_files import ImageFiles, Images, Paths, StreamedImages
 from xnas.data.images import ImageData, channel_statistics
 from xnas.data.imbalance import imbalance
-from xnas.data.options import DataOptions
 from xnas.data.resized_crop import RandomResizedCrop
 from xnas.data.sizes import Resize, fit, fitting_size, resized
 from xnas.data.splits import halves, held_out, stream, stream_seed
 from xnas.data.streaming import StreamSource, default_workers
+from xnas.data_options import DataOptions
 
 __all__ = [
     "CATALOGUE",

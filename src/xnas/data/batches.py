@@ -250,5 +250,5 @@ def _require_batch(batch_size: int, examples: int, name: str) -> None:
         fits = 2 ** (max(examples, 1).bit_length() - 1)
         raise ConfigError(
             f"batch of {batch_size} but only {examples} images in the {name} half; "
-            f"use a batch-size of {fits} or less"
+            f"use a --batch-size of {fits} or less"
         )

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from xnas.data.catalogue import CATALOGUE, Known
 from xnas.data.images import ImageData
-from xnas.data.options import DataOptions
 from xnas.data.places import require_found
 from xnas.data.wholeness import require_whole
+from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 SHAPE = (3, 32, 32)

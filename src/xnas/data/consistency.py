@@ -13,9 +13,9 @@ from reprlib import repr as brief
 import torch
 from torch import Tensor
 
+from xnas.data_options import SMALLEST_SIDE
 from xnas.errors import DatasetError
 
-SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 LONGEST_NAME = 1000  # characters; a file's may have 255 bytes
 
 
@@ -102,7 +102,7 @@ def _require_part(name: str, classes: tuple[str, ...], part: Part) -> None:
     if min(height, width) < SMALLEST_SIDE:
         raise DatasetError(
             f"{part.what} of {name} are {height} x {width} pixels; they need {SMALLEST_SIDE} per side: "
-            "enlarge them with image-size"
+            "enlarge them with --image-size"
         )
     if examples == 0 or channels == 0:
         raise DatasetError(f"{name} has no {part.what}, got shape {part.shape}; add some")

@@ -21,10 +21,10 @@ from xnas.data.folders import load_folder
 from xnas.data.image_files import Images, StreamedImages
 from xnas.data.images import ImageData
 from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
-from xnas.data.options import DataOptions
 from xnas.data.sizes import resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
+from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 from xnas.registry import Registry, known_names
 

@@ -18,8 +18,8 @@ from xnas.data.folders import (
     require_enough_left,
     survey,
 )
-from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
+from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 

@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 
 from xnas.data.budget import available_memory, streams
-from xnas.data.consistency import SMALLEST_SIDE
 from xnas.data.decoding import GREY_MODES, decode_image, image_header
 from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder, require_validation_part
 from xnas.data.image_files import Images, Paths, StreamedImages
 from xnas.data.images import ImageData
-from xnas.data.options import DataOptions
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
+from xnas.data_options import SMALLEST_SIDE, DataOptions
 from xnas.errors import DatasetError
 from xnas.words import counted
 
@@ -95,10 +94,10 @@ class BadImages:
         if self.first is None or skip:
             return
         if len(self.files) == 1:
-            raise DatasetError(f"{self.first}, or leave it out with skip-bad-images")
+            raise DatasetError(f"{self.first}, or leave it out with --skip-bad-images")
         raise DatasetError(
             f"{len(self.files)} of {total} images cannot be used; the first: {self.first}, or leave all "
-            "of them out with skip-bad-images"
+            "of them out with --skip-bad-images"
         )
 
     def without(self, files: LabelledFiles) -> LabelledFiles:
@@ -196,7 +195,7 @@ def add_small(sizes: dict[Path, Size], bad: BadImages) -> None:
         if min(height, width) < SMALLEST_SIDE:
             error = DatasetError(
                 f"{path} is {height} x {width} pixels; images need at least {SMALLEST_SIDE} per side: "
-                "remove it, or enlarge all with image-size"
+                "remove it, or enlarge all with --image-size"
             )
             bad.add(path, error)
 

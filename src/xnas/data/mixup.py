@@ -14,10 +14,8 @@ import torch
 from torch import Generator, Tensor
 
 from xnas.data.splits import stream
+from xnas.data_options import LARGEST_ALPHA
 from xnas.errors import ConfigError
-
-LARGEST_ALPHA = 4
-"""Shares are then close to one half; the paper's trainings have 0.2 to 1."""
 
 
 class Mixup:

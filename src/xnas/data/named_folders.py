@@ -13,9 +13,9 @@ from xnas.data.folder_files import images_in, visible_folders
 from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
 from xnas.data.folders import load_files
 from xnas.data.image_files import Images
-from xnas.data.options import DataOptions
 from xnas.data.places import require_found
 from xnas.data.sizes import LARGE
+from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 FREIBURG_SIDE = 96  # the paper's, of 256 (supplement)

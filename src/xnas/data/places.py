@@ -39,7 +39,7 @@ def require_found(known: Known, data_dir: Path | None) -> Path:
         looked += [known.systems_folder] if known.systems_folder else []
         raise DatasetError(
             f"no {known.title} files in {', '.join(looked)} (or {' or '.join(known.folders)} there); "
-            f'"xnas data {known.name}" says how to get them; or set data-dir or XNAS_DATA'
+            f'"xnas data {known.name}" says how to get them; or set --data-dir or XNAS_DATA'
         )
     return place
 

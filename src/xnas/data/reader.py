@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from xnas.errors import DatasetError
 Indices = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 KILL_SECONDS = 5.0  # that a killed worker may take to go
 CHECK_SECONDS = 1.0  # between two looks at the workers while a batch is waited for
+IDLE_SECONDS = 10.0  # that the watchdog outlives the last wait
 STALL_SECONDS = 10.0
 """How long a worker may be stopped (SIGSTOP), or a batch be late after a signal to stop the run."""
 
@@ -77,7 +79,7 @@ class Decoder(Dataset[Decoded]):
                 pixels[place] = self.images.read(index)
             except DatasetError as error:
                 if not self.skip_bad_images:
-                    return self._faulty(f"{error} (skip-bad-images leaves it out)")
+                    return self._faulty(f"{error} (--skip-bad-images leaves it out)")
                 bad.append(place)
         named = [used[place] for place in bad]
         if request.spares is None:
@@ -210,47 +212,94 @@ def _watched(batches: Iterator[Decoded] | None) -> Iterator[None]:
     """End the wait for a batch if a worker is stopped, or if the run is asked to stop and it is late.
 
     torch waits for ever for a worker that does not continue, perhaps in the middle of a message. So a
-    thread looks after the workers and kills them, which ends the wait.
+    thread checks the workers and kills them, which ends the wait.
     """
     workers = getattr(batches, "_workers", ())
     if not workers:
         yield
         return
-    done, reason = threading.Event(), list[BaseException]()
-    watch = threading.Thread(target=_look_after, args=(workers, _stop_asked.get(), done, reason))
-    watch.start()
+    wait = _Wait(workers, _stop_asked.get())
+    _watchdog.watch(wait)
     try:
         yield
     except Exception as error:
-        if reason:
-            raise reason[0] from error
+        if wait.reason is not None:
+            raise wait.reason from error
         raise
     finally:
-        done.set()
-        watch.join()  # processes are forked later, which threads do not survive
+        _watchdog.watch(None)
 
 
-def _look_after(
-    workers: Sequence[Any], asked: Callable[[], bool], done: Event, reason: list[BaseException]
-) -> None:
-    stopped_for = late_for = 0.0
-    while not done.wait(CHECK_SECONDS):
-        stopped = [worker.pid for worker in workers if _is_stopped(worker.pid)]
-        stopped_for = stopped_for + CHECK_SECONDS if stopped else 0.0
-        late_for = late_for + CHECK_SECONDS if asked() else 0.0
-        if late_for > STALL_SECONDS or (late_for and stopped):
-            reason.append(WaitInterrupted())
-        elif stopped_for > STALL_SECONDS:
-            reason.append(
-                DatasetError(
-                    f"the process {stopped[0]}, which decodes images, was stopped (SIGSTOP) for more "
-                    f"than {STALL_SECONDS:g} s; resume the run, and continue such a process (kill -CONT)"
-                )
+@dataclass(slots=True, eq=False)
+class _Wait:
+    """A wait for a batch, and why it was ended if it was."""
+
+    workers: Sequence[Any]
+    asked: Callable[[], bool]
+    stopped_for: float = 0.0
+    late_for: float = 0.0
+    reason: BaseException | None = None
+
+    def check(self) -> None:
+        """Kill the workers if the wait is to end; called every CHECK_SECONDS."""
+        stopped = [worker.pid for worker in self.workers if _is_stopped(worker.pid)]
+        self.stopped_for = self.stopped_for + CHECK_SECONDS if stopped else 0.0
+        self.late_for = self.late_for + CHECK_SECONDS if self.asked() else 0.0
+        if self.late_for > STALL_SECONDS or (self.late_for and stopped):
+            self.reason = WaitInterrupted()
+        elif self.stopped_for > STALL_SECONDS:
+            self.reason = DatasetError(
+                f"the process {stopped[0]}, which decodes images, was stopped (SIGSTOP) for more "
+                f"than {STALL_SECONDS:g} s; resume the run, and continue such a process (kill -CONT)"
             )
-        if reason:
-            for worker in workers:
+        if self.reason is not None:
+            for worker in self.workers:
                 worker.kill()
-            return
+
+
+class _Watchdog:
+    """One thread that checks the present wait, if there is one.
+
+    To start and join a thread for each batch took 130 us. The thread ends before a process is forked,
+    as threads do not survive that, and when there was no wait for IDLE_SECONDS; a wait starts it again.
+    """
+
+    def __init__(self) -> None:
+        self.wait: _Wait | None = None
+        self.lock, self.end = threading.Lock(), threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def watch(self, wait: _Wait | None) -> None:
+        """Check this wait from now on; None for none."""
+        with self.lock:  # so that no worker is killed once its batch has come
+            self.wait = wait
+            if wait is not None and self.thread is None:
+                self.end.clear()
+                self.thread = threading.Thread(target=self._run, name="xnas-watchdog", daemon=True)
+                self.thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        thread = self.thread
+        if thread is not None and thread is not threading.current_thread():
+            self.end.set()
+            thread.join()
+            self.thread = None
+
+    def _run(self) -> None:
+        idle_for = 0.0
+        while not self.end.wait(CHECK_SECONDS):
+            with self.lock:
+                idle_for = 0.0 if self.wait is not None else idle_for + CHECK_SECONDS
+                if self.wait is not None and self.wait.reason is None:
+                    self.wait.check()
+                elif idle_for > IDLE_SECONDS:
+                    self.thread = None
+                    return
+
+
+_watchdog = _Watchdog()
+os.register_at_fork(before=_watchdog.stop)
 
 
 def _is_stopped(pid: int) -> bool:
@@ -267,8 +316,8 @@ def _signals_kept() -> Iterator[None]:
     """Start workers that get neither Ctrl-C nor SIGTERM, and whose deaths interrupt nothing.
 
     Signals to all processes of a run are meant for this one, which ends its workers; they inherit what
-    is blocked here. At a death torch would raise an error wherever this process is, in the middle of a
-    checkpoint, too. `next` finds a dead worker within seconds without that.
+    is blocked here. At a death torch would raise an error wherever this process is, even in the middle
+    of a checkpoint. `next` finds a dead worker within seconds without that.
     """
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     at_death = signal.getsignal(signal.SIGCHLD)
@@ -291,7 +340,7 @@ def _deaths_reported() -> Iterator[None]:
         why = " ".join(str(error).split("\n", 1)[0].split()).rstrip(". ") or type(error).__name__
         raise DatasetError(
             f"a process that decodes images died ({why}), as when memory runs out: free some and resume "
-            "the run, or start a new one with a smaller image-size or batch-size, or without stream"
+            "the run, or start a new one with a smaller --image-size or --batch-size, or --no-stream"
         ) from error
 
 

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own habit
 
-from xnas.data.consistency import SMALLEST_SIDE
 from xnas.data.images import ImageData
+from xnas.data_options import SMALLEST_SIDE
+from xnas.data_options import Resize as Resize  # noqa: PLC0414 - found here by others
 from xnas.errors import ConfigError
 
 Size = tuple[int, int]
 """Height and width."""
-
-Resize = Literal["crop", "pad", "stretch"]
-"""Rule by which images are resized: `crop`, `pad` or `stretch`."""
 
 RESIZE_WORDS: dict[Resize, str] = {
     "crop": "cover, then crop the centre",

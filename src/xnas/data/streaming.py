@@ -45,8 +45,8 @@ class StreamSource:
     `fill` cannot be part of a CUDA graph. Of several processes each decodes its own part alone.
 
     A file that is no image is a DatasetError; with `skip_bad_images` the next image in the epoch's order
-    takes its place, always alike. `close` ends the workers, as do the end of the program and errors; the
-    source can go on after it.
+    takes its place, always the same. `close`, the end of the program and errors end the workers. The
+    source can be used again afterwards.
     """
 
     capturable = False

@@ -12,9 +12,9 @@ from torch import Tensor
 from xnas.data.catalogue import CATALOGUE
 from xnas.data.images import ImageData
 from xnas.data.matlab import read_matrices
-from xnas.data.options import DataOptions
 from xnas.data.places import require_found
 from xnas.data.wholeness import require_whole
+from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 SIDE = 32

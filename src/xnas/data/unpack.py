@@ -77,7 +77,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
         scratch = TemporaryDirectory(prefix=".xnas-", dir=parent)
     except OSError as error:
         raise DatasetError(
-            f"cannot write to {parent} ({error.strerror}); choose another data-dir"
+            f"cannot write to {parent} ({error.strerror}); choose another --data-dir"
         ) from error
     try:
         with scratch as path:

@@ -19,7 +19,7 @@ CHUNK = 1 << 20
 
 
 def faults(known: Known, place: Path) -> Iterator[str]:
-    """What is wrong with the dataset's files at `place`, a line each; nothing if they are whole."""
+    """What is wrong with the dataset's files at `place`, one line per fault."""
     for file in known.files:
         path = file_at(place, file)
         if path is None:

@@ -1,4 +1,4 @@
-"""Triton kernels, each with a plain PyTorch twin that computes wherever there is no GPU.
+"""Triton kernels, each with a plain PyTorch version that is used wherever there is no GPU.
 
 `language.compiles_for` decides between the two; a test holds every pair equal.
 """

@@ -6,7 +6,7 @@ blocks by leaving some threads idle, lanes by being as short as they have to be.
 
 What begins anywhere, or has rows that lie apart, hides from the compiler how its addresses are aligned.
 A kernel of lanes is given places counted in lanes, from where memory begins (`from_the_beginning`); one
-of blocks is told what divides all addresses (`alignment`).
+of blocks is given what divides all addresses (`alignment`).
 """
 
 from __future__ import annotations

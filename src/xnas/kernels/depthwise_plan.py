@@ -1,4 +1,4 @@
-"""Which depthwise convolutions are computed together, and the plain twins of their kernels."""
+"""Which depthwise convolutions are computed together, and plain PyTorch versions of their kernels."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _kinds(plan: Plan) -> Iterable[_Kind]:
 
 
 def plain_depthwise(x: Tensor, weights: Sequence[Tensor], plan: Plan, stride: int, out: Tensor) -> None:
-    """The twin of `depthwise`: PyTorch's convolution with groups."""
+    """The plain PyTorch version of `depthwise`: PyTorch's convolution with groups."""
     for kind in _kinds(plan):
         taps = _taps(weights[kind.weight][kind.rows]).to(x.dtype)
         images = _images(x[kind.sources])
@@ -120,7 +120,7 @@ def plain_depthwise_input_gradient(
     stride: int,
     into: Tensor,
 ) -> None:
-    """The twin of `depthwise_input_gradient`."""
+    """The plain PyTorch version of `depthwise_input_gradient`."""
     into.zero_()
     batch, height, width, channels = into.shape[1:]
     for kind in _kinds(plan):
@@ -136,7 +136,7 @@ def plain_depthwise_input_gradient(
 def plain_depthwise_weight_gradient(
     x: Tensor, gradient: Tensor, plan: Plan, stride: int, out: Sequence[Tensor]
 ) -> None:
-    """The twin of `depthwise_weight_gradient`.
+    """The plain PyTorch version of `depthwise_weight_gradient`.
 
     In float32 at least: PyTorch's own in bfloat16 is wrong on a CPU at dilation 2 (torch 2.15).
     """

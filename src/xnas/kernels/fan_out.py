@@ -124,7 +124,7 @@ def plain_fan_out(
     sums: Tensor,
     rectified: Tensor | None,
 ) -> None:
-    """The twin of `fan_out`."""
+    """The plain PyTorch version of `fan_out`."""
     x = state.to(weights.dtype)
     pool = pool_of(x) if routes.pooled else torch.zeros_like(x)
     experts = None if advice is None else normalized(advice, weights.dtype)

@@ -64,7 +64,7 @@ def plain_raw_gradient(
     held: bool,
     out: Tensor,
 ) -> None:
-    """The twin of `raw_gradient`."""
+    """The plain PyTorch version of `raw_gradient`."""
     experts = normalized(advice, products.dtype)
     for node, places in enumerate(routes.places.tolist()):
         for slot in present(places):
@@ -116,7 +116,7 @@ def state_gradient(
 def plain_state_gradient(
     gradients: Tensor, convolved: tuple[Tensor, Tensor] | None, routes: Routes, weights: Tensor
 ) -> Tensor:
-    """The twin of `state_gradient`."""
+    """The plain PyTorch version of `state_gradient`."""
     flows = gradients.to(weights.dtype)
     by_line = weights[routes.slots :].view(-1, 2, 1, 1, 1, 1).unbind(1)
     of_pool, of_skip = ((flows * u).sum(0) for u in by_line)

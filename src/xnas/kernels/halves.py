@@ -32,7 +32,7 @@ def gather(x: Tensor) -> Tensor:
 
 
 def plain_gather(x: Tensor) -> Tensor:
-    """The twin of `gather`."""
+    """The plain PyTorch version of `gather`."""
     height, width = x.shape[1:3]
     x = pad(x, (0, 0, 0, width % 2, 0, height % 2))
     return torch.stack([x[:, ::2, ::2], x[:, 1::2, 1::2]])
@@ -62,7 +62,7 @@ def add_spread(halves: Tensor, first: Tensor, *, gate: Tensor, into: Tensor) -> 
 
 
 def plain_add_spread(halves: Tensor, first: Tensor, gate: Tensor, into: Tensor) -> None:
-    """The twin of `add_spread`."""
+    """The plain PyTorch version of `add_spread`."""
     wide = torch.promote_types(halves.dtype, torch.float32)
     height, width = into.shape[2:4]
     for index, (begin, end) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):

@@ -95,7 +95,7 @@ def rehearsal() -> Iterator[None]:
 
 
 def compiles_for(x: Tensor) -> bool:
-    """Whether kernels, not their twins, compute with this tensor."""
+    """Whether kernels, not their plain versions, compute with this tensor."""
     return triton is not None and x.is_cuda
 
 

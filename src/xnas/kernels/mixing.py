@@ -71,7 +71,7 @@ def mix(
 
 
 def plain_mix(advice: Tensor, moments: Moments, slots: Tensor, weights: Tensor) -> Tensor:
-    """The twin of `mix`."""
+    """The plain PyTorch version of `mix`."""
     total = advice.new_zeros(advice.shape[1:], dtype=moments.mean.dtype)
     for slot, weight in zip(slots.tolist(), weights, strict=True):
         total += weight * (advice[slot] - moments.mean[slot]) * moments.scale[slot]

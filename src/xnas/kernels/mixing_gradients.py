@@ -57,7 +57,7 @@ def term_products(
 def plain_term_products(
     gradient: Tensor, advice: Tensor, moments: Moments, slots: Tensor, out: Tensor
 ) -> None:
-    """The twin of `term_products`."""
+    """The plain PyTorch version of `term_products`."""
     flow = gradient.to(out.dtype)
     for term, slot in enumerate(slots.tolist()):
         normalized = (advice[slot] - moments.mean[slot]) * moments.scale[slot]
@@ -165,7 +165,7 @@ def plain_advice_gradient(
     *,
     held: bool,
 ) -> Tensor:
-    """The twin of `advice_gradient`."""
+    """The plain PyTorch version of `advice_gradient`."""
     flows = []
     for index, slot in enumerate(slots.tolist()):
         mine = terms[int(first[index]) : int(first[index + 1])].long()

@@ -48,7 +48,7 @@ def gather_moments(x: Tensor, into: Moments) -> None:
 
 @torch.no_grad()
 def plain_moments(x: Tensor, into: Moments) -> None:
-    """The twin of `gather_moments`."""
+    """The plain PyTorch version of `gather_moments`."""
     pixels = x.shape[1]
     variance, mean = torch.var_mean(x.to(into.mean.dtype), 1, correction=0)
     into.mean.copy_(mean)

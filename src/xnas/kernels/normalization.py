@@ -78,7 +78,7 @@ def plain_normalize(
     factors: Tensor | None,
     plus: Tensor | None,
 ) -> Tensor:
-    """The twin of `normalize`."""
+    """The plain PyTorch version of `normalize`."""
     found = shifted_by((x - moments.mean[:, None]) * moments.scale[:, None], weight, bias)
     if relu:
         found = found.relu()

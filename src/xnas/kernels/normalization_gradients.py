@@ -87,7 +87,7 @@ def plain_normalization_sums(
     relu: bool,  # noqa: FBT001
     factors: Tensor | None,
 ) -> Tensor:
-    """The twin of `normalization_sums`."""
+    """The plain PyTorch version of `normalization_sums`."""
     flow = multiplied(gradient.to(moments.mean.dtype), factors)
     normalized = (x - moments.mean[:, None]) * moments.scale[:, None]
     if relu:
@@ -159,7 +159,7 @@ def plain_normalization_gradient(
     relu: bool,  # noqa: FBT001
     factors: Tensor | None,
 ) -> Tensor:
-    """The twin of `normalization_gradient`."""
+    """The plain PyTorch version of `normalization_gradient`."""
     normalized = (x - moments.mean[:, None]) * moments.scale[:, None]
     flow = multiplied(gradient, factors)
     if relu:

@@ -66,7 +66,7 @@ def pointwise_with_moments(
 
 
 def plain_pointwise(x: Tensor, weight: Tensor, planes: Tensor | None = None) -> Tensor:
-    """The twin of `pointwise`, whose results have slots of their own."""
+    """The plain PyTorch version of `pointwise`, whose results have slots of their own."""
     x = slots_of(x, len(weight)) if planes is None else x[planes.long()]
     return torch.bmm(x, weight.to(x.dtype))
 

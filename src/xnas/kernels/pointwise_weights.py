@@ -71,7 +71,7 @@ def pointwise_weight_gradient(
 
 
 def plain_pointwise_weight_gradient(x: Tensor, gradient: Tensor, planes: Tensor | None) -> Tensor:
-    """The twin of `pointwise_weight_gradient`."""
+    """The plain PyTorch version of `pointwise_weight_gradient`."""
     x = x if planes is None else x[planes.long()]
     return torch.bmm(x.transpose(1, 2), slots_of(gradient, len(x)) if len(x) else gradient)
 

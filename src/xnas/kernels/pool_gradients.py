@@ -97,7 +97,7 @@ def plain_input_gradient(
     *,
     add: bool,
 ) -> None:
-    """The twin of `input_gradient`."""
+    """The plain PyTorch version of `input_gradient`."""
     wide = torch.promote_types(into.dtype, torch.float32)
     total = into.to(wide) if add else torch.zeros_like(into, dtype=wide)
     for index, (largest, average) in enumerate(pooled.places.tolist()):

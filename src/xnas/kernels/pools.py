@@ -62,7 +62,7 @@ def pool(
 
 
 def plain_pool(x: Tensor, places: Tensor, out: Tensor, taken: Tensor, stride: int) -> None:
-    """The twin of `pool`."""
+    """The plain PyTorch version of `pool`."""
     for index, (largest, average) in enumerate(places.tolist()):
         one = x[index : index + 1]
         if largest >= 0:

@@ -99,7 +99,7 @@ def plain_fan_out_products(
     rewards: Tensor | None,
     products: Tensor,
 ) -> None:
-    """The twin of `fan_out_products`."""
+    """The plain PyTorch version of `fan_out_products`."""
     flows, x = gradients.to(products.dtype), state.to(products.dtype)
     products[routes.slots :] = flows.flatten(1, -2).sum(1)
     if advice is not None:

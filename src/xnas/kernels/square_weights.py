@@ -70,7 +70,7 @@ def square_weight_gradient(x: Tensor, flow: Tensor) -> Tensor:
 
 
 def plain_square_weight_gradient(x: Tensor, flow: Tensor) -> Tensor:
-    """The twin of `square_weight_gradient`."""
+    """The plain PyTorch version of `square_weight_gradient`."""
     x, flow = x.permute(0, 3, 1, 2), flow.permute(0, 3, 1, 2)
     kernel = x.new_empty(flow.shape[1], x.shape[1], 3, 3)  # only its shape matters
     _, out, _ = square_gradients(flow, x, kernel, [False, True, False])

@@ -44,7 +44,7 @@ def join(states: Sequence[Tensor]) -> Tensor:
 
 
 def plain_join(states: Sequence[Tensor]) -> Tensor:
-    """The twin of `join`."""
+    """The plain PyTorch version of `join`."""
     return torch.cat(list(states), 1)
 
 
@@ -62,7 +62,7 @@ def total(gradients: Sequence[Tensor]) -> Tensor:
 
 
 def plain_total(gradients: Sequence[Tensor]) -> Tensor:
-    """The twin of `total`."""
+    """The plain PyTorch version of `total`."""
     first = gradients[0]
     wide = torch.promote_types(first.dtype, torch.float32)
     return torch.stack([gradient.to(wide) for gradient in gradients]).sum(0).to(first.dtype)

@@ -27,7 +27,7 @@ def add_up(partial: Tensor, out: Tensor) -> None:
 
 
 def plain_add_up(partial: Tensor, out: Tensor) -> None:
-    """The twin of `add_up`."""
+    """The plain PyTorch version of `add_up`."""
     out.as_strided((out.numel(),), (1,)).copy_(partial.flatten(1).sum(0))
 
 

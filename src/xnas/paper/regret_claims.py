@@ -71,7 +71,7 @@ def memory_claims(state_bytes: Mapping[str, int], essential: int) -> list[Claim]
         Claim(
             statement="Without momentum XNAS keeps fewer state variables than Adam or SGD with momentum",
             where="Sec. 3.2.2",
-            measured=f"bytes of state for 14 x 7 weights: {text}. Algorithm 1 alone needs one sum an "
+            measured=f"bytes of state for 14 x 7 weights: {text}. Algorithm 1 alone needs one sum per "
             f"expert: {essential} bytes in the double precision used here, {single} in the single "
             "precision of the others; the rest is the ledger, and what is remembered of wiped experts",
             verdict=judge(experts < adam, single < adam, single < state_bytes["SGD"]),

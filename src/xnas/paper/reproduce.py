@@ -9,25 +9,23 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import torch
 
 from xnas import toys
 from xnas.bench.theory import essential_bytes, state_bytes
 from xnas.errors import ConfigError
-from xnas.options import at_least, option
 from xnas.paper import size_tables, tables
 from xnas.paper.axes_claims import attenuation_claims, toy_2d_claims, toy_3d_claims
 from xnas.paper.compared_rows import ComparedRow
+from xnas.paper.options import ReproduceConfig
 from xnas.paper.regret_claims import adversary_claims, memory_claims, stochastic_claims
 from xnas.paper.table_claims import depth_claims
 from xnas.process.folder import filled_folder, require_part_of, write_json
 from xnas.process.output import explain_lost_output
 from xnas.records import Claim, Table
 from xnas.report.tables import claims_page, count_verdicts, table_csv, table_page
-from xnas.runs.options import OutputOptions
 from xnas.runs.run_folder import NAMES
 from xnas.space import SPACES, list_cells
 from xnas.words import counted
@@ -36,25 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReproduceConfig(OutputOptions):
-    """What of the paper to reproduce, and where to."""
-
-    GROUP: ClassVar[str] = "Reproduction"
-
-    out: Path = option(Path("reproduction"), group="Output")
-    """Folder for figures (SVG and PNG), tables (Markdown and CSV), numbers (JSON) and claims.md; it must
-    be empty."""
-    overwrite: bool = option(False, group="Output")
-    """Replace files of the same name in the folder, which must not be that of a run."""
-    runs: int = option(1000, at_least(2))
-    """Monte-Carlo runs of the stochastic study."""
-    rounds: int = option(1000, at_least(2))
-    """Rounds of each of those runs."""
-    seed: int = option(0, at_least(0))
-    """Seed of the stochastic study."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,7 +314,7 @@ def depth_claims(rows: Sequence[DepthRow], random: RandomDepths) -> list[Claim]:
             statement="XNAS's cell is much deeper than a typical NAS cell",
             where="Sec. 10, Table 4",
             measured=f"{xnas.depth:g}: of {len(others)} other published cells {len(as_deep)} as deep or "
-            f"deeper ({_listed(as_deep)}); random cells have {random.exact_mean:g} in the mean, "
+            f"deeper ({_listed(as_deep)}); random cells have {random.exact_mean:g} on average, "
             f"{deviations:.2f} standard deviations less, and {100 * random.exact_share_deeper:.0f} % of "
             "them are deeper",
             verdict=judge(2 * len(as_deep) < len(others), deviations >= STANDARD_ERRORS),

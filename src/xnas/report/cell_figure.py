@@ -120,19 +120,19 @@ def _arcs(cell: CellLike, inputs: int) -> list[_Arc]:
     arcs = []
     for node, edges in numbered_nodes(cell, inputs):
         for index, edge in enumerate(edges):
-            twins = sum(other.source == edge.source for other in edges[:index])
-            arcs.append(_arc(edge.operation, edge.source, node, twins))
+            parallel = sum(other.source == edge.source for other in edges[:index])
+            arcs.append(_arc(edge.operation, edge.source, node, parallel))
     return arcs
 
 
-def _arc(operation: str, source: int, node: int, twins: int) -> _Arc:
+def _arc(operation: str, source: int, node: int, parallel: int) -> _Arc:
     """Lay one edge: straight to the next state, else the higher and steeper the more it passes.
 
-    `twins` counts edges between the same two states that were laid before; each goes above the last.
+    `parallel` counts edges between the same two states that were laid before; each goes above the last.
     """
     span = node - source
-    height = LANE * (span - 1 + 0.55 * twins)
-    angle = math.radians(90 * (1 - 1 / (span + twins)))
+    height = LANE * (span - 1 + 0.55 * parallel)
+    angle = math.radians(90 * (1 - 1 / (span + parallel)))
     dx, dy = math.cos(angle), math.sin(angle)
     # The top of a cubic curve lies at three quarters of the height of its inner controls.
     reach = (height - RADIUS * dy) / (0.75 * dy) if dy else 0.3

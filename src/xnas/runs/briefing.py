@@ -67,7 +67,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         or isinstance(plan.experts_lr, float)
     ):
         found.append(
-            f"the method {options.method} has no relaxation, wipeout, reward-bound or experts-lr to set"
+            f"the method {options.method} has no --relaxation, --wipeout, --reward-bound or --experts-lr"
         )
     if plan.auto_augment:
         found.append("AutoAugment's policy was learned with labels of CIFAR-10")

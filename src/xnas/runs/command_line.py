@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from shlex import quote
 
+from xnas.options import flag_name
+
 
 def flags(settings: Mapping[str, object]) -> str:
     """Flags that give these settings: `{"wipeout": False, "seed": 1}` is `--no-wipeout --seed 1`."""
     words = []
     for name, value in settings.items():
-        flag = name.replace("_", "-")
+        flag = flag_name(name)
         if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
+            words.append(flag if value else flag_name(f"no_{name}"))
         else:
-            words.append(f"--{flag} {quote(str(value))}")
+            words.append(f"{flag} {quote(str(value))}")
     return " ".join(words)

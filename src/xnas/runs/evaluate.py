@@ -4,47 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
 from xnas.data import DataOptions, ImageData, Images, StreamedImages, load_data
-from xnas.data.options import SourceOptions
 from xnas.data.sizes import Size
+from xnas.data_options import SourceOptions
 from xnas.errors import ConfigError
 from xnas.model.evaluation import evaluate_model, notes_on
 from xnas.model.evaluation_files import write_evaluation
 from xnas.model.model import load_model
 from xnas.model.released import RELEASED, ReleasedWeights, evaluate_released
-from xnas.options import at_least, option, widened
+from xnas.options import widened
 from xnas.process.devices import pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
-from xnas.runs.options import DeviceOptions, OutputOptions
+from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.run_data import is_its_own, load_own_data, place_of
 from xnas.runs.sources import require_outside
 
 SEEN = "--every-image would test on the images that the run was trained on; give other DATA"
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateConfig(SourceOptions, DeviceOptions, OutputOptions):
-    """One evaluation. What is left open follows from the run."""
-
-    GROUP: ClassVar[str] = "Released weights"
-
-    out: Path | None = option(None, group="Output")
-    """Folder for evaluation.json and figures, new or empty. Default: the run folder itself."""
-    batch_size: int = option(250, at_least(1), group="Hardware")
-    """Images per batch; it changes nothing but memory and speed."""
-    every_image: bool = option(False, group="Data")
-    """Test on the training images of DATA as well, for data that the run has not seen."""
-    cell: str | None = None
-    """For a file of weights that the paper's authors released: its cell, such as xnas."""
-    network: Literal["cifar", "imagenet"] = "cifar"
-    """For a file of weights: the kind of network."""
-    channels: int | None = None
-    """For a file of weights: channels of the first cell. Default: those of the small network."""
-    cells: int | None = None
-    """For a file of weights: number of cells. Default: the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from xnas.data import ImageFiles, standardize, stream
-from xnas.data.options import SourceOptions
 from xnas.errors import ConfigError, XnasError
 from xnas.model.export import CHECKED_BATCHES, ONNX_FILE, TORCH_FILE, require_onnx, write_exports
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model import WEIGHTS_FILE, load_model, save_model
 from xnas.model.model_card import CARD_FILE, ModelCard, read_card
-from xnas.options import option
 from xnas.process.folder import filled_folder, require_part_of, run_path
 from xnas.records import ExportedFile, ExportResult
-from xnas.runs.options import OutputOptions
+from xnas.runs.model_options import ExportConfig
 from xnas.runs.run_data import load_own_data, place_of
 from xnas.runs.sources import require_outside
 
 EXPORTED = (CARD_FILE, WEIGHTS_FILE, ONNX_FILE, TORCH_FILE)
 """All files that an export may write."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportConfig(SourceOptions, OutputOptions):
-    """One export. The data options say where the images are that the exports are checked on."""
-
-    GROUP: ClassVar[str] = "Export"
-
-    out: Path | None = option(None, group="Output")
-    """Folder for the files, new or empty. Default: the run folder itself."""
-    onnx: bool = True
-    """Write model.onnx."""
-    torch_export: bool = True
-    """Write model.pt2, for torch.export.load."""
-    overwrite: bool = option(False, group="Output")
-    """Replace an earlier export, and nothing else."""
 
 
 def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportResult:

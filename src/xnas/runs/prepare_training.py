@@ -151,7 +151,7 @@ def require_nothing_to_load(config: TrainConfig, images: Images) -> None:
     if size is not None and images.size != (size, size):
         height, width = images.size
         raise ConfigError(
-            f"image-size is {size}, but the images that were given are {height} x {width}; give them "
+            f"--image-size is {size}, but the images that were given are {height} x {width}; give them "
             "in that size, or leave it out"
         )
     if config.resize is not None and images.resize != config.resize:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xnas.data import DATASETS, DataOptions, Images, load_data
-from xnas.data.options import SourceOptions
+from xnas.data_options import SourceOptions
 from xnas.errors import ConfigError
 from xnas.model.model_card import ModelCard
 from xnas.options import inherited, widened

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from xnas.data import DataOptions
+from xnas.data_options import DataOptions
 from xnas.errors import ConfigError
-from xnas.methods import METHODS
 from xnas.options import POSITIVE, SHARE, Bound, at_least, at_most, option, require_within
 from xnas.runs.options import ComputeOptions, RunOptions
-from xnas.runs.truth import require_benchmark
-from xnas.space import SPACES
 
 FEW_IMAGES = 1000
 LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
@@ -93,6 +90,8 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
         if isinstance(dropout, int | float):
             object.__setattr__(self, "skip_dropout", f"{dropout:g}")
         super().__post_init__()
+        from xnas.methods import METHODS  # noqa: PLC0415 - imports torch, which --help does without
+
         METHODS[self.method]
         _require_space(self)
         if self.skip_dropout is not None:
@@ -120,13 +119,16 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
         numbers = []
     if len(numbers) not in (1, 2) or not all(0 <= n < 1 for n in numbers):
         raise ConfigError(
-            f"skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
+            f"--skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
         )
     return numbers[0], numbers[-1]
 
 
 def _require_space(config: SearchConfig) -> None:
     """Raise unless the space is known and the settings suit it."""
+    from xnas.runs.truth import require_benchmark  # noqa: PLC0415 - imports torch
+    from xnas.space import SPACES  # noqa: PLC0415 - imports torch
+
     space = SPACES[config.space]
     if space.name != config.space:
         raise ConfigError(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
 
-from xnas.data import DataOptions
-from xnas.data.mixup import LARGEST_ALPHA
+from xnas.data_options import LARGEST_ALPHA, DataOptions
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -20,11 +19,9 @@ from xnas.options import (
     require_within,
 )
 from xnas.runs.options import ComputeOptions, RunOptions
-from xnas.runs.recipes import recipe_for
-from xnas.space import (
-    SPACES,
-    Genotype,
-)
+
+if TYPE_CHECKING:  # --help does without torch
+    from xnas.space import Genotype
 
 PAPERS_SIDE = 32  # of the images that a cutout is said for
 
@@ -105,17 +102,29 @@ class TrainConfig(TrainOptions):
                 f"{self.cutout}; the paper's is 16"
             )
         if self.channels is not None and (self.max_params is not None or self.max_macs is not None):
-            raise ConfigError("give channels, or max-params and max-macs to pick them, not both")
+            raise ConfigError("give --channels, or --max-params and --max-macs to pick them, not both")
+        from xnas.runs.recipes import recipe_for  # noqa: PLC0415 - imports torch
+
         recipe_for(self.recipe, "")
+
+    @classmethod
+    def _types(cls) -> dict[str, Any]:
+        from xnas.space import Genotype  # noqa: PLC0415 - imports torch
+
+        return get_type_hints(cls, localns={"Genotype": Genotype})
 
 
 def require_cells(config: TrainConfig, genotype: Genotype) -> None:
     """Raise for fewer cells than the network of a genotype needs, two of them reductions."""
+    from xnas.space import SPACES  # noqa: PLC0415 - imports torch
+
     require_within("cells", config.cells, at_least(SPACES[genotype.space].defaults.least_cells))
 
 
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
     """Settings that say how the images of a dataset are to be loaded, as the recipe has it."""
+    from xnas.runs.recipes import recipe_for  # noqa: PLC0415 - imports torch
+
     recipe = recipe_for(config.recipe, dataset)
     return changed(
         config,

@@ -246,7 +246,7 @@ def _most_channels(
         return within and (options.max_macs is None or count_macs(model, shape) <= options.max_macs)
 
     if not fits(2):
-        given = {"max-params": options.max_params, "max-macs": options.max_macs}
+        given = {"--max-params": options.max_params, "--max-macs": options.max_macs}
         limits = [f"{name} {value:.7g}" for name, value in given.items() if value is not None]
         raise ConfigError(
             f"no network of {spec.cells} cells is within {' and '.join(limits)}; raise "

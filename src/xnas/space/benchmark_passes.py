@@ -216,7 +216,7 @@ def _last(x: Tensor) -> Tensor:
 def _needed(ctx: Any) -> list[bool]:  # noqa: ANN401
     """For each argument whether this backward asks for its gradient.
 
-    `needs_input_grad` does not know which inputs backward was told to reach; the architecture step asks
+    `needs_input_grad` does not know which inputs backward was asked to reach; the architecture step asks
     for no weight's gradient, and the engine knows.
     """
     edges, needed = iter(ctx.next_functions), []

@@ -19,6 +19,7 @@ from xnas.errors import ConfigError
 from xnas.nn import Forecaster
 from xnas.nn.operations import Normalization, build_operation
 from xnas.nn.residual import ResidualReduction
+from xnas.space.cell import add_predictions
 from xnas.space.cell_genotype import CellKind
 from xnas.space.parent import ParentNetwork, require_sizes
 
@@ -47,14 +48,7 @@ class BenchmarkSearchCell(nn.Module):
     def forward(self, x: Tensor, mixture: Tensor) -> Tensor:
         """Output (batch, channels, ...); `mixture` is (edges, experts), or one per sample."""
         states = [x]
-        for (source, node), forecaster, u in zip(
-            self.edges, self.forecasters, mixture.unbind(-2), strict=True
-        ):
-            prediction = forecaster(states[source], u)
-            if node == len(states):
-                states.append(prediction)
-            else:
-                states[node] = states[node] + prediction
+        add_predictions(states, self.edges, self.forecasters, mixture)
         return states[-1]
 
     def forecaster(self, edge: int) -> Forecaster:

@@ -10,6 +10,7 @@ Departure: Sec. 9.2 has a 1x1 convolution behind the nodes; they are concatenate
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,14 +65,7 @@ class SearchCell(nn.Module):
         `mixture` is (edges, experts), or (batch, edges, experts) with one per sample.
         """
         states = [self.prepare_before_that(before_that), self.prepare_previous(previous)]
-        for (source, node), forecaster, u in zip(
-            self.edges, self.forecasters, mixture.unbind(-2), strict=True
-        ):
-            prediction = forecaster(states[source], u)
-            if node == len(states):
-                states.append(prediction)
-            else:
-                states[node] = states[node] + prediction
+        add_predictions(states, self.edges, self.forecasters, mixture)
         return torch.cat(states[2:], dim=1)
 
     def forecaster(self, edge: int) -> Forecaster:
@@ -79,3 +73,21 @@ class SearchCell(nn.Module):
         found = self.forecasters[edge]
         assert isinstance(found, Forecaster)  # noqa: S101 - for the type checker
         return found
+
+
+def add_predictions(
+    states: list[Tensor],
+    edges: Iterable[tuple[int, int]],
+    forecasters: Iterable[nn.Module],
+    mixture: Tensor,
+) -> None:
+    """Append to `states` a state for every node: the sum of the predictions on its incoming edges.
+
+    `edges` are pairs (source, node), in the order of nodes; `mixture` is (..., edges, experts).
+    """
+    for (source, node), forecaster, u in zip(edges, forecasters, mixture.unbind(-2), strict=True):
+        prediction = forecaster(states[source], u)
+        if node == len(states):
+            states.append(prediction)
+        else:
+            states[node] = states[node] + prediction

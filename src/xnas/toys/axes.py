@@ -17,7 +17,7 @@ from xnas.records import Attenuation, AxesStudy, Point, Trajectory
 from xnas.theory import mixture_of, replay, softmax_gd_rewards
 
 LATE_BLOOMER_RATE = 0.5
-"""The paper states no rate for 3D. Below 0.2458 gradient descent recovers too; 0.5 shows the effect."""
+"""The paper states no rate for 3D. Below 0.2458 gradient descent also recovers; 0.5 shows the effect."""
 PLANE_RATE = 0.1
 PLANE_STEPS = 50
 

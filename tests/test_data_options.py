@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from xnas import ConfigError
-from xnas.data.options import DataOptions, SourceOptions
+from xnas.data_options import DataOptions, SourceOptions
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from xnas.data.options import DataOptions, SourceOptions
         ({"fold": 5}, r"fold must lie in 0\.\.4, got 5"),
         ({"fold": -1}, r"fold must lie in 0\.\.4, got -1"),
         ({"resize": "bend"}, "resize must be crop, pad, stretch or None, got 'bend'"),
-        ({"data_dir": __file__}, "data-dir must be a folder, got the file .*test_options.py"),
+        ({"data_dir": __file__}, "data-dir must be a folder, got the file .*test_data_options.py"),
     ],
 )
 def test_what_cannot_be_read_so_is_named(given, words):

@@ -1,17 +1,24 @@
-"""Options of how a dataset is found and read, shared by every command that reads images."""
+"""Options of how a dataset is found and read, shared by every command that reads images.
+
+They stand above `xnas.data`, which imports torch, so that the help of a command does not wait for it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from xnas.data.consistency import SMALLEST_SIDE
-from xnas.data.sizes import Resize
 from xnas.errors import ConfigError
 from xnas.options import Bound, Options, at_least, at_most, option
 
+SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 LARGEST_SIDE = 4096  # anything larger is a mistake, or would fill the memory
+LARGEST_ALPHA = 4
+"""Of mixup: shares are then close to one half; the trainings of its paper have 0.2 to 1."""
+
+Resize = Literal["crop", "pad", "stretch"]
+"""Rule by which images are resized: `crop`, `pad` or `stretch`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +42,7 @@ class SourceOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.data_dir is not None and self.data_dir.expanduser().is_file():
-            raise ConfigError(f"data-dir must be a folder, got the file {self.data_dir}")
+            raise ConfigError(f"--data-dir must be a folder, got the file {self.data_dir}")
 
 
 @dataclass(frozen=True, kw_only=True)
