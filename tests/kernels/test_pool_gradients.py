@@ -73,11 +73,10 @@ class TestTogether:
         for index, (most, mean) in enumerate(places.tolist()):
             one = expected[index : index + 1]
             if most >= 0:
-                max_pool_gradient(
-                    gradient[most].double()[None], taken[index : index + 1], stride=stride, into=one
-                )
+                maxima = taken[index : index + 1]
+                sides.plain(max_pool_gradient, gradient[most][None], maxima, stride=stride, into=one)
             if mean >= 0:
-                average_pool_gradient(gradient[mean].double()[None], stride=stride, into=one)
+                sides.plain(average_pool_gradient, gradient[mean][None], stride=stride, into=one)
         assert torch.allclose(whole, expected)
 
 
