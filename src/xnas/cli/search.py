@@ -62,7 +62,7 @@ def search(
 
 def farewell(result: SearchResult, data: str | None) -> str:
     """The cell, how much faster wipeout made the search, the run folder, and the next command."""
-    from xnas.cli.show import show_genotype  # noqa: PLC0415 - imports torch
+    from xnas.cli.cell_description import show_genotype  # noqa: PLC0415 - imports torch
 
     lines = ["", show_genotype(result.genotype), ""]
     saved = _saving(result)
