@@ -34,6 +34,15 @@ def test_a_faithful_search_names_what_is_not_faithful():
     (line,) = (x for x in told(epochs=10, faithful=True, method="darts") if "faithful" in x)
     assert line.startswith("faithful to the paper except for method darts")
     assert not any("except" in line for line in told(epochs=10, faithful=True))
+    guards = {"expert_dropout": 0.5, "best_temperature": True, "warmup": 0.2, "edges": "absence"}
+    (line,) = (x for x in told(epochs=10, faithful=True, **guards) if "faithful" in x)
+    assert line.endswith("expert-dropout 0.5, best-temperature True, warmup 0.2, edges absence")
+
+
+def test_the_introduction_names_the_epochs_of_warm_up():
+    lines = introduction(prepared(epochs=10, warmup=0.2), stripes())
+    assert any(line.startswith("warm-up: 2 epochs of 10, in which") for line in lines)
+    assert not any("warm-up" in line for line in introduction(prepared(epochs=10), stripes()))
 
 
 @pytest.mark.parametrize(

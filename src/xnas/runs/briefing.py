@@ -9,6 +9,7 @@ from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES
 from xnas.runs.search_plan import none_by_default
 from xnas.runs.sources import holding
+from xnas.words import counted
 
 
 def introduction(prepared: Prepared, images: Images) -> list[str]:
@@ -17,6 +18,11 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
     lines = [f"{images.name}: {images.note}"] if images.note else []
     lines.append(holding(images, engine.train_batch[0].device))
     lines += [f"chosen: {note}" for note in plan.notes]
+    if plan.warmup_epochs:
+        lines.append(
+            f"warm-up: {counted(plan.warmup_epochs, 'epoch')} of {plan.epochs}, in which the weights "
+            "learn alone; later rounds take longer than the estimate counts"
+        )
     weights = sum(p.numel() for p in engine.weights)
     lines.append(
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
