@@ -41,8 +41,11 @@ def _sums(record: Record, kind: str) -> Numbers:
 
 
 def _absence(name: str) -> Rule:
+    """What the absence of edges costs: of one epoch in `absence`, summed over epochs in `edge_costs`."""
+
     def costs(record: Record, kind: str) -> Numbers | None:
-        return np.array(record["absence"][name][kind]) if record["absence"] else None
+        known = {"alone": record.get("edge_costs")} | (record.get("absence") or {})
+        return np.array(known[name][kind]) if known.get(name) else None
 
     return costs
 
@@ -90,8 +93,8 @@ def drawn_cells(record: Record, draws: int = DRAWS) -> list[Genotype]:
     return [cell_by(record, {k: draw.random(count) for k in SPACE.kinds}) for _ in range(draws)]
 
 
-def read_records(archives: Sequence[Path]) -> dict[str, list[Record]]:
-    """Epochs of each search, by its name; of archives of the same search the longest."""
+def read_searches(archives: Sequence[Path]) -> dict[str, list[Record]]:
+    """Header and epochs of each search, by its name; of archives of the same search the longest."""
     found: dict[str, list[Record]] = {}
     for path in archives:
         with tarfile.open(path) as archive:
@@ -102,7 +105,13 @@ def read_records(archives: Sequence[Path]) -> dict[str, list[Record]]:
                 lines = [json.loads(line) for line in file.read().decode().splitlines()]
                 if len(lines) > len(found.get(name.removesuffix(".jsonl"), [])):
                     found[name.removesuffix(".jsonl")] = lines
-    return {name: found[name][1:] for name in sorted(found) if len(found[name]) > 1}
+    return {name: found[name] for name in sorted(found)}
+
+
+def read_records(archives: Sequence[Path]) -> dict[str, list[Record]]:
+    """Epochs of each search that has played any."""
+    searches = read_searches(archives)
+    return {name: lines[1:] for name, lines in searches.items() if len(lines) > 1}
 
 
 def windowed(records: Sequence[Record], window: int) -> list[Record]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from jobs import Job, Record, ResultsFile
 
@@ -16,6 +18,7 @@ class Results:
     """The results of a folder, found by job."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.lines = [line for name in FILES for line in ResultsFile(folder / name).lines()]
         self.by_job = {(line["job"], line["command"]): line for line in self.lines}
 
@@ -26,6 +29,11 @@ class Results:
     def measured(self, jobs: Iterable[Job]) -> list[Record]:
         """Results of those jobs that have one."""
         return [line for job in jobs if (line := self.of(job)) is not None]
+
+    def whole(self, name: str) -> Any:  # noqa: ANN401 - any JSON
+        """What a file of the folder holds that is written as a whole; None if it is not there."""
+        path = self.folder / name
+        return json.loads(path.read_text(encoding="utf8")) if path.exists() else None
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Write what follows from results/*.jsonl: docs/results.md, docs/search-claims.md, a row of Table 1.
+"""Write what follows from results/: docs/results.md, docs/search-claims.md, a row of Table 1.
 
 Of the first, tables and plots are made anew and the prose around them stays; the second is made whole.
 A table or the place of a plot stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs
@@ -17,6 +17,7 @@ from pathlib import Path
 import cell_tables
 import compare_cells
 import darts_tables
+import judged_search_tables
 import nasbench301
 import nasbench301_tables
 import own_row
@@ -159,6 +160,12 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "cells": cell_tables.cells,
     "cells-plot": plots.picture("cells"),
     "comparison": cell_tables.comparison,
+    "guards-darts": judged_search_tables.darts,
+    "guards-apart": judged_search_tables.taken_apart,
+    "guards-edges": judged_search_tables.edge_rules,
+    "guards-rewards": judged_search_tables.rewards,
+    "guards-benchmark": judged_search_tables.benchmark,
+    "guards-few": judged_search_tables.few,
     "nasbench301": nasbench301_tables.cells,
     "nasbench301-check": nasbench301_tables.check,
     "nasbench301-comparison": nasbench301_tables.comparison,

@@ -11,6 +11,7 @@ from result_lines import as_data, search, training, write
 import cell_tables
 import compare_cells
 import exactness
+import judged_search_tables
 import own_row
 import quick_accuracy
 import search_claims
@@ -18,6 +19,7 @@ import search_tables
 import searches
 import write_results
 from jobs import ResultsFile
+from judged_searches import INPUTS
 from write_results import Results, document
 from xnas.space import zoo_cell
 
@@ -116,6 +118,97 @@ def test_guide_and_readme_have_the_accuracies_of_trained_cells():
     assert f"with the paper's protocol {reached('darts-faithful-')} (one cell)" in told
     assert f"of XNAS reaches {reached('xnas')}" in told
     assert f"second-order cell of DARTS {reached('darts_v2')}" in told
+
+
+def judged_searches():
+    """Searches of the DARTS space and of NAS-Bench-201 that were recorded."""
+    results = Results(ROOT / "results")
+    return [judged_search_tables.searches(results, space=space) for space in ("darts", "nasbench201")]
+
+
+def listed(values):
+    *most, end = [f"{value:.2f}" for value in values]
+    return f"{', '.join(most)} and {end}"
+
+
+def test_the_section_on_guards_has_what_the_judge_says():
+    (page,) = texts("docs/results.md")
+    darts, _ = judged_searches()
+    four = [search for search in darts if judged_search_tables.combined(search)]
+    assert [search["seed"] for search in four] == [0, 1, 2, 3]
+    ends = [judged_search_tables.last(search) for search in four]
+    assert f"seeds 0 to 3 are judged {listed(ends)}." in page
+    drawn, shuffled = (judged_search_tables.gains(four, name) for name in ("drawn", "shuffled"))
+    assert f"are {mean(drawn):.2f} points better than cells of the same operations" in page
+    assert f"only {mean(shuffled):.2f} better than cells of the same shape" in page
+    error = judged_search_tables.standard_error(shuffled)
+    assert f"That is {mean(shuffled) / error:.1f} standard errors" in page
+    beaten = [100 - search["taken_apart"]["better_than_shuffled"] for search in four]
+    assert f"{min(beaten):.0f} to {max(beaten):.0f} % of the shuffled cells are better" in page
+    near = sum(
+        judged_search_tables.from_inputs(search, kind)
+        for search in four
+        for kind in ("normal", "reduction")
+    )
+    assert f"{near} of the {16 * len(four)} edges of the four cells" in page
+    cells = json.loads((ROOT / "results" / "judged_cells.json").read_text(encoding="utf8"))
+    known = {row["cell"]: row["judged"] for row in (*cells["published"], *cells["trained"])}
+    default = [known[f"darts-default-{seed}"] for seed in (0, 1, 2)]
+    assert f"published cell has {known['pc_darts_cifar']:.2f}," in page
+    assert f"the default have {min(default):.2f} to {max(default):.2f} after 50 epochs" in page
+    assert f"random cells {cells['random'][0]['mean']:.2f} on average" in page
+    assert f"separable convolutions and skips have {cells['random'][2]['mean']:.2f}." in page
+
+
+def test_the_section_on_guards_has_what_each_of_them_adds():
+    (page,) = texts("docs/results.md")
+    darts, _ = judged_searches()
+    ruled = [search for search in darts if "by_edge_rule" in search]
+    absent = [s["by_edge_rule"] for s in ruled if s["guards"]["expert_dropout"]]
+    others = [s["by_edge_rule"] for s in ruled if not s["guards"]["expert_dropout"]]
+    kept = "absence, one expert each"
+    more = [rules[kept] - rules["share"] for rules in absent]
+    assert f"in all {len(absent)} searches with absent experts" in page
+    assert min(more) > 0
+    assert f"by {mean(more):.2f} points on average" in page
+    won = sum(rules[kept] > rules["share"] for rules in others)
+    assert f"in {won} of {len(others)} without absent experts" in page
+    near = mean(rules[INPUTS] - rules[kept] for rules in absent)
+    assert f"is judged {near:.2f} points better than absence" in page
+    by_name = {s["search"]: judged_search_tables.last(s) for s in darts}
+    added = [
+        by_name[f"short-temperature-warm-{seed}"] - by_name[f"short-plain-warm-{seed}"]
+        for seed in (0, 3)
+    ]
+    assert f"best temperature adds {listed(added)} with the two seeds" in page
+    cold = mean(s["by_edge_rule"][kept] for s in ruled if s["variant"] == "absent")
+    warm = mean(by_name[f"short-absent-warm-{seed}"] for seed in range(4))
+    assert f"without warm-up come to {cold:.2f} and with it to {warm:.2f} on average" in page
+    paid = [s["rewards"]["normal"] for s in darts if s["variant"] == "absent"]
+    first, end = (mean(sizes[place] for sizes in paid) for place in (0, -1))
+    assert f"fall from {first:.3f} per round in epoch 1 to {end:.4f} in epoch 25" in page
+
+
+def test_the_section_on_guards_has_what_did_not_come_out():
+    (page,) = texts("docs/results.md")
+    _, known = judged_searches()
+    ends = {search["search"]: judged_search_tables.last(search) for search in known}
+
+    def of(variant, seeds):
+        return [ends[f"{variant}-{seed}"] for seed in seeds]
+
+    four = of("benchmark-eighth-candidate", range(4))
+    assert f"the same combination ends at {listed(four)} after 20 epochs" in page
+    results = Results(ROOT / "results")
+    jobs = [job for job in searches.SETS["full"] if job.variant == "default"]
+    epochs = [results.of(job)["epochs"] for job in jobs]
+    whole, part = (mean(e[place]["truth"]["test_200"] for e in epochs) for place in (-1, 19))
+    said = f"({mean(four):.2f} on average; the default has {whole:.2f} after 50, and {part:.2f} after 20"
+    assert said in page
+    few = {search["search"]: search["skips"] for search in known if search["size"] == "few"}
+    assert [few[f"few-eighth-warm-{seed}"] for seed in (1, 2, 3)] == [6, 6, 6]
+    assert f"end at {listed(of('few-eighth-temperature-warm', (1, 2, 3)))}, or" in page
+    assert f"wipeout, at {listed(of('few-eighth-candidate', (1, 2, 3)))}, where one of three" in page
 
 
 def test_the_readme_has_means_and_spreads_of_searches_and_trainings():

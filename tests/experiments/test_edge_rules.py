@@ -59,6 +59,16 @@ def test_what_was_not_recorded_is_left_out():
     assert not {name for name in by_rules(record(absence=False)) if name.startswith("absence")}
 
 
+def test_records_with_costs_of_edges_answer_for_one_expert_each():
+    older = record()
+    newer = {name: value for name, value in older.items() if name != "absence"}
+    newer["edge_costs"] = older["absence"]["alone"]
+    cells, rule = by_rules(newer), "absence, one expert each"
+    assert cells[rule] == by_rules(older)[rule]
+    assert "absence" not in cells
+    assert rule not in by_rules(newer | {"edge_costs": {}})  # during a warm-up
+
+
 def test_drawn_edges_have_the_operations_of_their_places():
     drawn = drawn_cells(record(), 60)
     assert {tuple(sources(cell, 3)) for cell in drawn} == {(0, 1), (0, 2), (1, 2)}
