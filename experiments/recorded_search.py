@@ -88,6 +88,9 @@ VARIANTS = {
     "eighth-warm": Variant(expert_dropout=0.125, warmup=0.2),
     "eighth-augmented-warm": Variant(expert_dropout=0.125, auto_augment=True, warmup=0.2),
     "eighth-temperature-warm": Variant(expert_dropout=0.125, best_temperature=True, warmup=0.2),
+    "present-warm": Variant(best_temperature=True, warmup=0.18),
+    "firm": Variant(expert_dropout=0.5, best_temperature=True, skip_dropout="0.7", warmup=0.18),
+    "eighth-firm": Variant(expert_dropout=0.125, best_temperature=True, skip_dropout="0.7", warmup=0.18),
     "eighth-rules-warm": Variant(expert_dropout=0.125, best_temperature=True, balance=True, warmup=0.2),
 }
 
