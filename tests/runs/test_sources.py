@@ -65,7 +65,9 @@ def test_a_dataset_is_named_as_it_is_and_a_folder_by_its_whole_path(tmp_path, mo
 
 
 def test_a_run_says_where_its_images_are(tmp_path):
-    assert data_of(None) == data_of(tmp_path) == EMBEDDED
+    assert data_of(None) == EMBEDDED
+    with pytest.raises(ConfigError, match="does not say where its images are; name those to train on"):
+        data_of(tmp_path)  # a genotype alone, without the config.json of its search
     saved = {"format": "xnas-run", "version": 1, "kind": "search", "data": "cifar10", "config": {}}
     (tmp_path / "config.json").write_text(json.dumps(saved), encoding="utf8")
     assert data_of(tmp_path) == "cifar10"

@@ -138,10 +138,12 @@ def require_config(command: str, settings: type, config: object) -> None:
 
 def data_of(run: Path | None) -> str:
     """Where the images of a run are; without a run the embedded ones."""
-    if run is None or not (run / "config.json").is_file():
+    if run is None:
         return EMBEDDED
-    RunFolder.open(run)
-    found = images_of(run)
+    found = None
+    if (run / "config.json").exists():
+        RunFolder.open(run)
+        found = images_of(run)
     if found is None:
         raise ConfigError(
             f"the run in {run} does not say where its images are; name those to train on: "
