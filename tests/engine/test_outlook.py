@@ -48,6 +48,8 @@ def test_settings_that_allow_no_wipeout_are_reported_before_the_start():
     assert "no expert can be wiped out before the last of 1 epochs" in impossible(1, 1.0, wipeout=True)
     assert impossible(10, 1.0, wipeout=True) is None
     assert impossible(1, 1.0, wipeout=False) is None
+    assert "the last of 2 epochs (not before epoch 1.5" in impossible(2, 1.0, wipeout=True, warmup=1)
+    assert impossible(10, 1.0, wipeout=True, warmup=2) is None
 
 
 def test_skips_that_take_over_and_early_decisions_are_reported_once():

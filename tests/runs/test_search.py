@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from nasbench201 import rows, write_table
 from searching import stripes, tiny
 from training import checkpoint, curve
 
@@ -671,3 +672,15 @@ def test_a_genotype_of_another_version_is_named_and_kept(tmp_path, finished):
     with pytest.raises(ConfigError, match=r"is finished; .*is 9; this xnas reads version 1"):
         resume_search(copy, data=stripes())
     assert (copy / "genotype.json").read_text(encoding="utf8") == newer
+
+
+def test_a_warm_up_has_no_cell_no_truth_and_no_skips_that_lead(tmp_path):
+    table = tmp_path / "table.csv"
+    write_table(table, rows())
+    display = Listening()
+    config = tiny(space="nasbench201", cells=1, epochs=4, warmup=0.5, truth=table, out=tmp_path / "run")
+    result = search(config, stripes(), display=display)
+    assert [record.cell is None for record in result.epochs] == [True, True, False, False]
+    assert [record.truth is None for record in result.epochs] == [True, True, False, False]
+    assert [record.skip_share["normal"] for record in result.epochs[:2]] == [0, 0]
+    assert any("20 rounds on cpu" in line for line in display.lines)

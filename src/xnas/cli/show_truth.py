@@ -72,6 +72,8 @@ def _watching(run: Path, benchmark: Benchmark) -> Benchmark:
 
 def _epoch_text(record: SearchEpoch, benchmark: Benchmark) -> str:
     cell = recorded_cell(record)
+    if cell is None and min(record.entropy.values()) == 1:
+        return "no cell yet: the weights learned alone (warm-up)"
     if cell is None:
         return "the cell was not recorded, as in earlier versions"
     truth = benchmark.truth(cell)

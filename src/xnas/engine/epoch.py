@@ -50,7 +50,9 @@ def end_epoch(
         valid_loss=valid[0] / valid[2],
         valid_accuracy=valid[1] / valid[2],
         entropy={k: normalized_entropy(m).item() for k, m in search.mixtures.items()},
-        skip_share={k: _skip_share(search, names) for k, names in strongest.items()},
+        skip_share={k: _skip_share(search, names) for k, names in strongest.items()}
+        if search.epoch > search.settings.warmup_epochs
+        else dict.fromkeys(strongest, 0.0),
         experts_alive={k: int(search.method.alive(m).sum()) for k, m in search.mixtures.items()},
         weights_alive=sum(p.numel() for p in search.weights),
         rewards=rewards,

@@ -48,11 +48,14 @@ def earliest_epoch(epochs: int, relaxation: float) -> float:
     return epochs * share
 
 
-def impossible(epochs: int, relaxation: float, *, wipeout: bool) -> str | None:
-    """A warning if no expert can leave the network before the end, or None."""
+def impossible(epochs: int, relaxation: float, *, wipeout: bool, warmup: int = 0) -> str | None:
+    """A warning if no expert can leave the network before the end, or None.
+
+    `epochs` counts those of the warm-up.
+    """
     if not wipeout:
         return None
-    earliest = earliest_epoch(epochs, relaxation)
+    earliest = warmup + earliest_epoch(epochs - warmup, relaxation)
     if math.ceil(earliest) >= epochs:
         return (
             f"no expert can be wiped out before the last of {epochs} epochs (not before epoch "

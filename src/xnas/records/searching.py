@@ -113,7 +113,7 @@ class SearchEpoch:
     entropy: dict[str, float]
     """Mean normalised entropy, by kind of cell; N is the number of experts at the start."""
     skip_share: dict[str, float]
-    """Share of edges whose strongest expert is a skip connection, by kind of cell."""
+    """Share of edges whose strongest expert is a skip connection, by kind of cell; 0 in a warm-up."""
     experts_alive: dict[str, int]
     weights_alive: int
     """Trainable numbers in the network, mixtures aside."""
@@ -125,7 +125,8 @@ class SearchEpoch:
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
     cell: dict[str, Any] | None = None
-    """The cell that the search would give now, as genotype.json has it; None in older files."""
+    """The cell that the search would give now, as genotype.json has it; None in a warm-up, when all
+    experts are equal, and in older files."""
     truth: Truth | Judgement | None = None
     cost: EpochCost
 

@@ -24,9 +24,10 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
             "learn alone; later rounds take longer than the estimate counts"
         )
     weights = sum(p.numel() for p in engine.weights)
+    rounds = plan.epochs * engine.settings.rounds_per_epoch
     lines.append(
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
-        f"{game.updates} rounds on {engine.train_batch[0].device} ({plan.backend}, {plan.precision})"
+        f"{rounds} rounds on {engine.train_batch[0].device} ({plan.backend}, {plan.precision})"
     )
     if isinstance(engine.method, ExpertAdvice):
         for kind, mixture in engine.mixtures.items():
@@ -48,7 +49,9 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     if unequal and not options.balance:
         found.append(f"{unequal}; --balance draws them equally often")
     if isinstance(prepared.search.method, ExpertAdvice):
-        line = impossible(prepared.game.epochs, prepared.game.relaxation, wipeout=options.wipeout)
+        line = impossible(
+            plan.epochs, plan.relaxation, wipeout=options.wipeout, warmup=plan.warmup_epochs
+        )
         found += [line] if line else []
         if not options.wipeout and plan.relaxation != 1:
             found.append(f"without wipeout, relaxation {plan.relaxation:g} changes nothing")

@@ -184,6 +184,8 @@ class SearchJob:
         warm = search.epoch == search.settings.warmup_epochs
         if record.deleted or warm or search.settled_at == search.rounds:
             self.replay = None  # the captured round is no longer the one to play; its memory is freed
+        if search.epoch <= search.settings.warmup_epochs:
+            return record
         truth = None if self.truth is None else truth_of(search, self.truth)
         cell = search.standing().cell(space_of(search))
         return replace(record, cell=json.loads(cell.to_json()), truth=truth)
