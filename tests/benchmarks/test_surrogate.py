@@ -190,7 +190,7 @@ class TestRefusedFiles:
             (lambda t: t.__setitem__(0, [*t[0], 1]), "line 2 of .* has not the 4 fields of the header"),
             (fractions, r"line 2 of .* has the accuracy 0\.9\d+, a fraction; give it in percent"),
             (put(7, "valid_100", 0.93), r"line 7 of .* has the accuracy 0\.93, a fraction; give it in"),
-            (level, "cells.csv: all cells have the accuracy 93.5; there is nothing to learn"),
+            (level, "cells.csv: all cells have the accuracy 93.5, so there is nothing to learn; give"),
             (lambda t: t.__delitem__(slice(99, None)), "cells.csv: 99 cells are too few to fit a judge"),
             (lambda t: t.clear(), "cells.csv: 0 cells are too few to fit a judge to; give at least 100"),
         ],

@@ -121,7 +121,10 @@ class TestJudged:
         assert "normal cell" not in out
         status, out, err = call(capsys, "show", str(copy))
         assert (status, out) == (2, "")
-        assert "no genotype.json in" in err
+        assert f"has no genotype.json; xnas search --resume {copy} continues it\n" in err
+        (copy / "metrics.jsonl").unlink()  # stopped in the first epoch
+        assert call(capsys, "show", str(copy))[2] == err
+        assert call(capsys, "show", str(copy), "--truth", str(cells))[2] == err
 
     def test_metrics_of_an_earlier_version_have_no_cells(self, capsys, cells, copy):
         rewrite(copy, lambda line: line.pop("cell"))
@@ -190,7 +193,7 @@ class TestRefused:
                 "cells.csv",
                 "holds cells of the space 'darts': it lacks the column arch; give the CSV",
             ),
-            ("enas", "cells.csv", "nodes of 2, 2, 2, 2, 2 edges; the judge knows cells of 4 nodes"),
+            ("enas", "cells.csv", "2 edges each; leave --truth out for this cell"),
             ("snas_aggressive", "cells.csv", "has 'none'; the judge knows the operations max_pool_3x3"),
             ("xnas", "gone.csv", "cannot read the benchmark"),
             ("--zoo", "cells.csv", "--truth is about one cell, got"),

@@ -44,7 +44,7 @@ DARTS = {
     "with a cell twice": (lambda t: t.append(t[0]), "has the cell of line 2 again; keep one of the two"),
     "without differences": (
         lambda t: [row.__setitem__(2, 93) for row in t],
-        "all cells have the accuracy 93; there is nothing to learn",
+        "all cells have the accuracy 93, so there is nothing to learn; give cells of different",
     ),
 }
 BENCHMARK = {

@@ -96,7 +96,10 @@ class SurrogateBenchmark:
                 f"the cells have accuracies as fractions, at most {known.max():g}; give them in percent"
             )
         if known.max() == known.min():
-            raise DatasetError(f"all cells have the accuracy {known[0]:g}; there is nothing to learn")
+            raise DatasetError(
+                f"all cells have the accuracy {known[0]:g}, so there is nothing to learn; give cells of "
+                "different accuracies"
+            )
         operations, sources = encode(cells)
         rows = np.concatenate([operations, sources], axis=-1).reshape(len(cells), -1)
         order = np.lexsort([*rows.T, known])  # the same rows in another order are the same judge

@@ -9,6 +9,7 @@ from textwrap import fill
 
 from xnas.benchmarks.tabular import ARCHITECTURES, COLUMNS_OF, EPOCHS, SPLITS, Data, Epochs, Split
 from xnas.benchmarks.taken_apart import DRAWS, take_apart
+from xnas.errors import ConfigError, GenotypeError
 from xnas.records import SearchEpoch
 from xnas.report.cells import TERMINAL_WIDTH
 from xnas.report.tables import aligned_table
@@ -63,6 +64,21 @@ def unfinished_run(cell: str) -> Path | None:
     return None if run is None or (run / GENOTYPE_FILE).exists() else run
 
 
+def require_ended(cell: str) -> None:
+    """Raise if a user means the run folder of a search that has not ended by a cell."""
+    run = Path(cell)
+    if is_arch(cell) or cell in (*PRESETS, *list_cells()) or os.path.exists(run / GENOTYPE_FILE):  # noqa: PTH110
+        return
+    try:
+        ConfigFile.read(run, "search")
+    except (ConfigError, OSError, ValueError):  # no such folder, or not that of a search
+        return
+    raise ConfigError(
+        f"the search in {run} has not ended, so it has no {GENOTYPE_FILE}; xnas search --resume "
+        f"{quote(str(run))} continues it"
+    )
+
+
 def epoch_lines(run: Path, benchmark: Benchmark) -> str:
     """What a benchmark knows of the cell of every epoch, one line per epoch."""
     remedy = _remedy(run)
@@ -112,7 +128,10 @@ def known_lines(benchmark: KnownCells, genotype: Genotype) -> str:
 
 def judged_lines(benchmark: JudgedCells, genotype: Genotype) -> str:
     """The judged accuracy of a cell, also against cells that share one half of it, for the terminal."""
-    truth = benchmark.truth(genotype)
+    try:
+        truth = benchmark.truth(genotype)
+    except GenotypeError as error:
+        raise GenotypeError(f"{error}; leave --truth out for this cell") from error
     parts = take_apart(benchmark.judge, genotype)
     rows = [
         ("found", f"{parts.found:.2f} %", ""),
