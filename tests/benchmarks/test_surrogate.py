@@ -17,7 +17,7 @@ from darts_cells import (
 from xnas import DatasetError, Genotype, GenotypeError
 from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import FEWEST_CELLS
-from xnas.space import zoo_cell
+from xnas.space import SPACES, zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
 
 
@@ -157,6 +157,12 @@ class TestRefusedFiles:
             (
                 put(3, "normal", "nor_conv_3x3:0 none:1 " * 4),
                 "line 3 of .* is no cell of the space 'darts': .*'nor_conv_3x3'",
+            ),
+            (
+                put(3, "normal", ORDER.replace("sep_conv_3x3:0", "sep_cnv_3x3:0")),
+                r"'sep_cnv_3x3'; did you mean sep_conv_3x3, sep_conv_5x5 or dil_conv_3x3\? there are: "
+                + ", ".join(SPACES["darts"].operations)
+                + "; get the file again",
             ),
             (
                 put(3, "reduction", "none:0 none:1 " * 4),

@@ -33,7 +33,7 @@ DARTS = {
     "ragged": (lambda t: t[3].pop(), "line 5 of {} has not the 4 fields of the header; get the file"),
     "of other operations": (
         put(4, 0, HALF.replace("sep_conv_3x3", "nor_conv_3x3")),
-        "line 4 of {} is no cell of the space 'darts': the normal cell has 'nor_conv_3x3'; the judge",
+        "line 4 of {} is no cell of the space 'darts': the normal cell has 'nor_conv_3x3'; did you",
     ),
     "with none": (
         put(4, 1, HALF.replace("sep_conv_3x3:0", "none:0", 1)),
