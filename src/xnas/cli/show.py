@@ -25,8 +25,8 @@ def show(
     Parameters
     ----------
     cell
-        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype as JSON, a string of
-        NAS-Bench-201, or the run folder of a search.
+        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype file (JSON), a
+        string of NAS-Bench-201, or the run folder of a search.
     zoo
         List all published cells instead.
     svg
