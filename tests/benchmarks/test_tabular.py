@@ -122,6 +122,11 @@ class TestOtherDataSets:
         with pytest.raises(ConfigError, match="c100_test_200; beyond CIFAR-10 it has none"):
             bench.accuracy(name, data="cifar100")
 
+    def test_a_path_is_for_load(self):
+        for path in ("all.csv", Path("all.csv")):
+            with pytest.raises(ConfigError, match=r"got the path all.csv; use .load\(path\)"):
+                TabularBenchmark(path)
+
     def test_another_data_set_is_refused(self, wide):
         for data in ("svhn", None, []):
             with pytest.raises(ConfigError, match="knows the data sets cifar10, cifar100, imagenet16"):

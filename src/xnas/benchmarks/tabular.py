@@ -83,6 +83,8 @@ class TabularBenchmark:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         """All 15,625 of them, each once."""
+        if isinstance(entries, str | Path):
+            raise ConfigError(f"a table is made of entries, got the path {entries}; use .load(path)")
         self.entries: dict[str, Entry] = {}
         self._ordered: dict[tuple[Epochs, Split, Data], list[float]] = {}
         for entry in entries:
