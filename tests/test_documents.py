@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import darts_cells
+import nasbench201
 import pytest
 from commands import call
 from test_layering import LAYERS
@@ -108,10 +110,23 @@ def test_the_documents_have_commands_and_code_to_run():
     assert len(blocks("python")) >= 2
 
 
+@pytest.fixture(scope="module")
+def with_benchmarks(tmp_path_factory):
+    """A folder with the files of benchmarks that the guide reads."""
+    folder = tmp_path_factory.mktemp("benchmarks")
+    nasbench201.write_table(folder / "nasbench201.csv", nasbench201.rows())
+    darts_cells.write_cells(folder / "cells.csv", darts_cells.rows(100))
+    return folder
+
+
 @pytest.mark.parametrize("code", codes())
-def test_code_of_the_documents_runs(code):
+def test_code_of_the_documents_runs(code, with_benchmarks):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=with_benchmarks,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     for shown in re.findall(r"print\(.*#\s+(tensor\(.*?\))", code):

@@ -37,7 +37,7 @@ class SourceOptions(Options):
     fold: int | None = option(None, Bound("lie in 0..4", lambda fold: 0 <= fold <= 4))
     """Fold of the freiburg dataset, 0 to 4. Default: 0."""
     skip_bad_images: bool = False
-    """Skip image files that cannot be read instead of stopping."""
+    """Skip images that cannot be read or have a side below 8 pixels instead of stopping."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

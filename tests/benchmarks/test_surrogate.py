@@ -17,7 +17,7 @@ from darts_cells import (
 from xnas import DatasetError, Genotype, GenotypeError
 from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import FEWEST_CELLS
-from xnas.space import zoo_cell
+from xnas.space import SPACES, zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
 
 
@@ -159,6 +159,12 @@ class TestRefusedFiles:
                 "line 3 of .* is no cell of the space 'darts': .*'nor_conv_3x3'",
             ),
             (
+                put(3, "normal", ORDER.replace("sep_conv_3x3:0", "sep_cnv_3x3:0")),
+                r"'sep_cnv_3x3'; did you mean sep_conv_3x3, sep_conv_5x5 or dil_conv_3x3\? there are: "
+                + ", ".join(SPACES["darts"].operations)
+                + "; get the file again",
+            ),
+            (
                 put(3, "reduction", "none:0 none:1 " * 4),
                 "line 3 of .* is no cell of the space 'darts': the reduction cell has 'none'",
             ),
@@ -190,7 +196,7 @@ class TestRefusedFiles:
             (lambda t: t.__setitem__(0, [*t[0], 1]), "line 2 of .* has not the 4 fields of the header"),
             (fractions, r"line 2 of .* has the accuracy 0\.9\d+, a fraction; give it in percent"),
             (put(7, "valid_100", 0.93), r"line 7 of .* has the accuracy 0\.93, a fraction; give it in"),
-            (level, "cells.csv: all cells have the accuracy 93.5; there is nothing to learn"),
+            (level, "cells.csv: all cells have the accuracy 93.5, so there is nothing to learn; give"),
             (lambda t: t.__delitem__(slice(99, None)), "cells.csv: 99 cells are too few to fit a judge"),
             (lambda t: t.clear(), "cells.csv: 0 cells are too few to fit a judge to; give at least 100"),
         ],

@@ -162,7 +162,7 @@ def test_many_classes_are_reported_by_their_extremes(capsys, tmp_path):
         for index in range(5):
             make_image(tmp_path / "many" / f"{label}" / f"{index}.png", (0, 0, 0))
     _, told, _ = run(capsys, tmp_path / "many")
-    assert "images per class: 4 to 4; the largest class has 1.0 times" in told
+    assert "images per class: 4\n" in told  # nothing about a largest class
 
 
 @pytest.mark.parametrize(

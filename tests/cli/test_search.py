@@ -51,7 +51,7 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     assert "a resumed run keeps its --seed; leave it out: only --backend" in err
     status, told, err = run(capsys, "search", "--resume", out, "--backend", "fused")
     assert status == 0, err
-    assert "rounds on cpu (fused, fp32)" in told
+    assert "1 round on cpu (fused, fp32)" in told
     saved = json.loads((out / "config.json").read_text(encoding="utf8"))
     saved["config"]["device"] = "cuda:77"  # as if the run had been begun on another machine
     (out / "config.json").write_text(json.dumps(saved), encoding="utf8")

@@ -121,7 +121,10 @@ class TestJudged:
         assert "normal cell" not in out
         status, out, err = call(capsys, "show", str(copy))
         assert (status, out) == (2, "")
-        assert "no genotype.json in" in err
+        assert f"has no genotype.json; xnas search --resume {copy} continues it\n" in err
+        (copy / "metrics.jsonl").unlink()  # stopped in the first epoch
+        assert call(capsys, "show", str(copy))[2] == err
+        assert call(capsys, "show", str(copy), "--truth", str(cells))[2] == err
 
     def test_metrics_of_an_earlier_version_have_no_cells(self, capsys, cells, copy):
         rewrite(copy, lambda line: line.pop("cell"))
@@ -190,7 +193,7 @@ class TestRefused:
                 "cells.csv",
                 "holds cells of the space 'darts': it lacks the column arch; give the CSV",
             ),
-            ("enas", "cells.csv", "nodes of 2, 2, 2, 2, 2 edges; the judge knows cells of 4 nodes"),
+            ("enas", "cells.csv", "2 edges each; leave --truth out for this cell"),
             ("snas_aggressive", "cells.csv", "has 'none'; the judge knows the operations max_pool_3x3"),
             ("xnas", "gone.csv", "cannot read the benchmark"),
             ("--zoo", "cells.csv", "--truth is about one cell, got"),
@@ -216,7 +219,15 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda line: line.update(cell=3), "metrics.jsonl is damaged (TypeError: cell is a int)"),
+            (lambda line: line.update(cell=3), "metrics.jsonl is damaged in line 1: cell is a int; res"),
+            (
+                lambda line: line.pop("deleted"),
+                "metrics.jsonl is damaged in line 1: the key 'deleted' is missing; restore it",
+            ),
+            (
+                lambda line: line["cost"].update(watts=3),
+                "metrics.jsonl is damaged in line 1: the key 'watts' is unknown in 'cost'; restore it",
+            ),
             (lambda line: line["cell"].pop("version"), "metrics.jsonl is damaged in epoch 1: the vers"),
             (
                 lambda line: line["cell"].update(space="nowhere"),
@@ -229,6 +240,27 @@ class TestRefused:
         status, out, err = call(capsys, "show", str(copy), "--truth", str(cells))
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert words in err
+
+    @pytest.mark.parametrize(
+        "change", [lambda line: line.update(extra=3), lambda line: line["cell"].pop("version")]
+    )
+    def test_metrics_of_a_search_that_has_not_ended_are_repaired_by_resuming_it(
+        self, capsys, cells, copy, change
+    ):
+        (copy / "genotype.json").unlink()
+        rewrite(copy, change)
+        status, out, err = call(capsys, "show", str(copy), "--truth", str(cells))
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert f"; xnas search --resume {copy} repairs the file from the checkpoint\n" in err
+
+    @pytest.mark.parametrize("ended", [True, False])
+    def test_a_search_without_an_epoch_says_so(self, capsys, cells, copy, ended):
+        (copy / "metrics.jsonl").write_text("", encoding="utf8")
+        if not ended:
+            (copy / "genotype.json").unlink()
+        status, out, _ = call(capsys, "show", str(copy), "--truth", str(cells))
+        assert status == 0
+        assert out.endswith(f"\nno epoch has been recorded in {copy / 'metrics.jsonl'}\n")
 
     @pytest.mark.parametrize("cell", ["a\0b", "x" * 300, ""])
     def test_what_is_no_cell_is_refused_as_without_a_benchmark(self, capsys, cells, cell):

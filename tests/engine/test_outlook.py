@@ -41,7 +41,7 @@ def test_the_outlook_is_that_of_steady_gaps(accounting, rounds):
     found = outlook(search, game)
     assert found.first == found.median == pytest.approx(10 * 2 / 2.5)
     assert "first expected in epoch 8 of 10" in found.line()
-    assert "--relaxation 0.25 would bring that to half-time" in found.line()
+    assert "--relaxation 0.25 would bring the second to half-time" in found.line()
 
 
 def test_settings_that_allow_no_wipeout_are_reported_before_the_start():

@@ -33,7 +33,7 @@ DARTS = {
     "ragged": (lambda t: t[3].pop(), "line 5 of {} has not the 4 fields of the header; get the file"),
     "of other operations": (
         put(4, 0, HALF.replace("sep_conv_3x3", "nor_conv_3x3")),
-        "line 4 of {} is no cell of the space 'darts': the normal cell has 'nor_conv_3x3'; the judge",
+        "line 4 of {} is no cell of the space 'darts': the normal cell has 'nor_conv_3x3'; did you",
     ),
     "with none": (
         put(4, 1, HALF.replace("sep_conv_3x3:0", "none:0", 1)),
@@ -44,7 +44,7 @@ DARTS = {
     "with a cell twice": (lambda t: t.append(t[0]), "has the cell of line 2 again; keep one of the two"),
     "without differences": (
         lambda t: [row.__setitem__(2, 93) for row in t],
-        "all cells have the accuracy 93; there is nothing to learn",
+        "all cells have the accuracy 93, so there is nothing to learn; give cells of different",
     ),
 }
 BENCHMARK = {

@@ -1,4 +1,4 @@
-"""Fields that are declared as numbers have to hold numbers."""
+"""Records need their keys, and fields that are declared as numbers have to hold numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from xnas.records.numbers import require_numbers
+from xnas.records.numbers import require_keys, require_numbers
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,27 @@ def test_anything_else_is_named(change, message):
 
 def test_fields_of_other_kinds_are_not_looked_at():
     require_numbers(Record(name=3))
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    note: str = ""
+
+
+def test_keys_of_a_record_pass_with_and_without_defaults():
+    require_keys(Named, {"name": "a"})
+    require_keys(Named, {"name": "a", "note": "b"})
+
+
+@pytest.mark.parametrize(
+    ("saved", "message"),
+    [
+        ({"note": "b"}, "the key 'name' is missing in 'cost'"),
+        ({"name": "a", "colour": 1}, "the key 'colour' is unknown in 'cost'"),
+        ([1], "cost is a list, not an object"),
+    ],
+)
+def test_keys_that_are_missing_or_unknown_are_named(saved, message):
+    with pytest.raises(TypeError, match=message):
+        require_keys(Named, saved, "cost")

@@ -36,7 +36,12 @@ def test_a_faithful_search_names_what_is_not_faithful():
     assert not any("except" in line for line in told(epochs=10, faithful=True))
     guards = {"expert_dropout": 0.5, "best_temperature": True, "warmup": 0.2, "edges": "absence"}
     (line,) = (x for x in told(epochs=10, faithful=True, **guards) if "faithful" in x)
-    assert line.endswith("expert-dropout 0.5, best-temperature True, warmup 0.2, edges absence")
+    assert line.endswith("expert-dropout 0.5, best-temperature, warmup 0.2, edges absence")
+
+
+def test_a_single_round_is_counted_as_one():
+    lines = introduction(prepared(epochs=1, batch_size=40), stripes())
+    assert any(", 1 round on cpu" in line for line in lines)
 
 
 def test_the_introduction_names_the_epochs_of_warm_up():

@@ -24,9 +24,9 @@ def test_lines_come_back_as_records(metrics):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b'{"half', r"is damaged \(.*\); restore it"),
-        (b"[1]\n", "is damaged: a line is not an object; restore it"),
-        (b"{}\n", r"is damaged \(KeyError: 'epoch'\); restore it"),
+        (b'{"half', r"is damaged in line 1: it is not JSON \(.*\); restore it"),
+        (b"[1]\n", "is damaged in line 1: it is not an object; restore it"),
+        (b'{"epoch": 1}\n{}\n', "is damaged in line 2: the key 'epoch' is missing; restore it"),
         (b"\xff\n", "cannot read .*metrics.jsonl: .*; it may be damaged"),
     ],
 )

@@ -335,7 +335,7 @@ class TestSearches:
         for arguments, said in (({}, False), ({"include_none": False}, True)):
             prepared = prepare(quick(faithful=True, **arguments), stripes())
             lines = cautions(prepared, stripes())
-            assert ("faithful to the paper except for include-none False" in lines) is said
+            assert ("faithful to the paper except for no-include-none" in lines) is said
 
     def test_rewards_are_logged_by_operation_and_stage(self, watched):
         names = ("none", *SPACES["nasbench201"].operations)

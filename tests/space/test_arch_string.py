@@ -81,6 +81,7 @@ def test_what_cannot_be_read_is_named_in_one_line(text, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("|none~0|", r"; write it like \|op~0\|\+\|op~0\|op~1\|\+\|op~0\|op~1\|op~2\|$"),
         ("|none~0|+|none~0|none~1|", r"has 3 nodes and gives the last; this one has 2 and gives \[2\]"),
         (GOOD + "+|none~0|none~1|none~2|none~3|", "has 3 nodes and gives the last; this one has 4"),
         (

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from pathlib import Path
+from reprlib import repr as brief
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,7 @@ from xnas.benchmarks.cell_features import (
 )
 from xnas.benchmarks.csv_file import number, read_rows
 from xnas.errors import DatasetError, GenotypeError
+from xnas.registry import known_names
 from xnas.space import CellKind, Genotype
 from xnas.space.genotype import CellGenotype, Edge
 
@@ -96,7 +98,10 @@ class SurrogateBenchmark:
                 f"the cells have accuracies as fractions, at most {known.max():g}; give them in percent"
             )
         if known.max() == known.min():
-            raise DatasetError(f"all cells have the accuracy {known[0]:g}; there is nothing to learn")
+            raise DatasetError(
+                f"all cells have the accuracy {known[0]:g}, so there is nothing to learn; give cells of "
+                "different accuracies"
+            )
         operations, sources = encode(cells)
         rows = np.concatenate([operations, sources], axis=-1).reshape(len(cells), -1)
         order = np.lexsort([*rows.T, known])  # the same rows in another order are the same judge
@@ -268,5 +273,9 @@ def _read_edge(word: str, kind: CellKind) -> Edge:
         raise GenotypeError(
             f"the {kind} cell has {word[:40]!r} as an edge; an edge is operation:source, such as "
             f"{OPERATIONS[0]}:0"
+        )
+    if operation not in OPERATIONS:  # the space also allows those of published cells
+        raise GenotypeError(
+            f"the {kind} cell has {brief(operation)}; {known_names(operation, OPERATIONS)}"
         )
     return Edge(operation, int(source))

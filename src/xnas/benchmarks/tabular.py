@@ -83,6 +83,8 @@ class TabularBenchmark:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         """All 15,625 of them, each once."""
+        if isinstance(entries, str | Path):
+            raise ConfigError(f"a table is made of entries, got the path {entries}; use .load(path)")
         self.entries: dict[str, Entry] = {}
         self._ordered: dict[tuple[Epochs, Split, Data], list[float]] = {}
         for entry in entries:
@@ -251,11 +253,11 @@ def _read(path: Path | str) -> Iterator[Entry]:
         lines[arch] = last
         *accuracies, parameters, mflops = (number(row[name], name, where) for name in COLUMNS)
         others = {name: number(row[name], name, where) for name in OTHERS if name in row}
-        if not all(0 <= accuracy <= 100 for accuracy in (*accuracies, *others.values())):
-            raise DatasetError(
-                f"{where} has an accuracy outside 0..100: {[*accuracies, *others.values()]}; get the "
-                "file again"
-            )
+        for name, accuracy in (*zip(COLUMNS, accuracies, strict=False), *others.items()):
+            if not 0 <= accuracy <= 100:
+                raise DatasetError(
+                    f"{where} has {accuracy:g} as {name}, an accuracy outside 0..100; get the file again"
+                )
         if parameters != int(parameters) or min(parameters, mflops) < 0:
             raise DatasetError(
                 f"{where} has {parameters:g} parameters and {mflops:g} MFLOPs, which no network can "

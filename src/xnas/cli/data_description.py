@@ -119,11 +119,13 @@ def _counted(known: Known, place: Path) -> list[str]:
 def _counts_line(found: FolderSummary) -> str:
     """Images per class: each if there are few classes, else the extremes."""
     fewest, most = min(found.counts.values()), max(found.counts.values())
-    ratio = f"the largest class has {most / max(fewest, 1):.1f} times the images of the smallest"
+    times = f"{most / max(fewest, 1):.1f}"
+    ratio = f"; the largest class has {times} times the images of the smallest" if times != "1.0" else ""
     if len(found.counts) <= MOST_LISTED:
         each = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
-        return f"images per class: {each}; {ratio}"
-    return f"images per class: {fewest:,} to {most:,}; {ratio}"
+        return f"images per class: {each}{ratio}"
+    extremes = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
+    return f"images per class: {extremes}{ratio}"
 
 
 def _most_common(counts: dict[str, int]) -> str:

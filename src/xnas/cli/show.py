@@ -25,8 +25,8 @@ def show(
     Parameters
     ----------
     cell
-        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype as JSON, a string of
-        NAS-Bench-201, or the run folder of a search.
+        A published cell or network by name (xnas, darts_v2, xnas_large), a genotype file (JSON), a
+        string of NAS-Bench-201, or the run folder of a search.
     zoo
         List all published cells instead.
     svg
@@ -44,7 +44,12 @@ def show(
         trained_size_line,
         zoo_lines,
     )
-    from xnas.cli.show_truth import truth_lines, unfinished_lines, unfinished_run  # noqa: PLC0415
+    from xnas.cli.show_truth import (  # noqa: PLC0415
+        require_ended,
+        truth_lines,
+        unfinished_lines,
+        unfinished_run,
+    )
     from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
     from xnas.runs.cells import genotype_of  # noqa: PLC0415
     from xnas.space import NETWORKS, PRESETS, SPACES, list_cells, zoo_cell  # noqa: PLC0415
@@ -58,6 +63,7 @@ def show(
     if truth is not None and unfinished is not None:
         say(unfinished_lines(unfinished, truth))
         return
+    require_ended(cell)
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = genotype_of(published or cell)
     where = cell if published or is_arch(cell) else genotype_file(cell)

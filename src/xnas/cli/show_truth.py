@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os.path
 from pathlib import Path
+from shlex import quote
 from textwrap import fill
 
 from xnas.benchmarks.tabular import ARCHITECTURES, COLUMNS_OF, EPOCHS, SPLITS, Data, Epochs, Split
 from xnas.benchmarks.taken_apart import DRAWS, take_apart
+from xnas.errors import ConfigError, GenotypeError
 from xnas.records import SearchEpoch
 from xnas.report.cells import TERMINAL_WIDTH
 from xnas.report.tables import aligned_table
 from xnas.report.truths import place_text, truth_text
 from xnas.runs.cells import TRAINING_FILE
 from xnas.runs.config_file import ConfigFile, images_of
+from xnas.runs.metrics_file import REMEDY
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_benchmark, recorded_cell
 from xnas.space import PRESETS, Genotype, list_cells
 from xnas.space.zoo import GENOTYPE_FILE, is_arch
+from xnas.words import printable
+
+METRICS_FILE = "metrics.jsonl"
 
 
 def truth_lines(cell: str, genotype: Genotype, path: Path) -> str:
@@ -49,7 +55,7 @@ def search_run(cell: str) -> Path | None:
     # `os.path` says False where a name is too long or holds a NUL.
     if os.path.isfile(Path(cell) / TRAINING_FILE):  # noqa: PTH113
         return None
-    return Path(cell) if os.path.isfile(Path(cell) / "metrics.jsonl") else None  # noqa: PTH113
+    return Path(cell) if os.path.isfile(Path(cell) / METRICS_FILE) else None  # noqa: PTH113
 
 
 def unfinished_run(cell: str) -> Path | None:
@@ -58,10 +64,34 @@ def unfinished_run(cell: str) -> Path | None:
     return None if run is None or (run / GENOTYPE_FILE).exists() else run
 
 
+def require_ended(cell: str) -> None:
+    """Raise if a user means the run folder of a search that has not ended by a cell."""
+    run = Path(cell)
+    if is_arch(cell) or cell in (*PRESETS, *list_cells()) or os.path.exists(run / GENOTYPE_FILE):  # noqa: PTH110
+        return
+    try:
+        ConfigFile.read(run, "search")
+    except (ConfigError, OSError, ValueError):  # no such folder, or not that of a search
+        return
+    raise ConfigError(
+        f"the search in {run} has not ended, so it has no {GENOTYPE_FILE}; xnas search --resume "
+        f"{quote(str(run))} continues it"
+    )
+
+
 def epoch_lines(run: Path, benchmark: Benchmark) -> str:
     """What a benchmark knows of the cell of every epoch, one line per epoch."""
-    records = RunFolder.open(run).metrics.records(SearchEpoch.from_json)
-    return "\n".join(f"epoch {record.epoch:3}  {_epoch_text(record, benchmark)}" for record in records)
+    remedy = _remedy(run)
+    records = RunFolder.open(run).metrics.records(SearchEpoch.from_json, remedy=remedy)
+    lines = [f"epoch {record.epoch:3}  {_epoch_text(record, benchmark, remedy)}" for record in records]
+    return "\n".join(lines) or f"no epoch has been recorded in {printable(run / METRICS_FILE)}"
+
+
+def _remedy(run: Path) -> str:
+    """What to do about damaged metrics: only a search that has not ended restores them."""
+    if (run / GENOTYPE_FILE).exists():
+        return REMEDY
+    return f"xnas search --resume {quote(str(run))} repairs the file from the checkpoint"
 
 
 def _watching(run: Path, benchmark: Benchmark) -> Benchmark:
@@ -70,8 +100,8 @@ def _watching(run: Path, benchmark: Benchmark) -> Benchmark:
     return benchmark if data is None else benchmark.on(Path(data).name)
 
 
-def _epoch_text(record: SearchEpoch, benchmark: Benchmark) -> str:
-    cell = recorded_cell(record)
+def _epoch_text(record: SearchEpoch, benchmark: Benchmark, remedy: str) -> str:
+    cell = recorded_cell(record, remedy=remedy)
     if cell is None and min(record.entropy.values()) == 1:
         return "no cell yet: the weights learned alone (warm-up)"
     if cell is None:
@@ -100,7 +130,10 @@ def known_lines(benchmark: KnownCells, genotype: Genotype) -> str:
 
 def judged_lines(benchmark: JudgedCells, genotype: Genotype) -> str:
     """The judged accuracy of a cell, also against cells that share one half of it, for the terminal."""
-    truth = benchmark.truth(genotype)
+    try:
+        truth = benchmark.truth(genotype)
+    except GenotypeError as error:
+        raise GenotypeError(f"{error}; leave --truth out for this cell") from error
     parts = take_apart(benchmark.judge, genotype)
     rows = [
         ("found", f"{parts.found:.2f} %", ""),

@@ -38,7 +38,7 @@ class Outlook:
         if share > 0.6:
             # 2ζ / (2ζ + g) = s has g/2 = ζ (1 - s) / s; the ζ' that gives one half is g/2 itself.
             wanted = self.relaxation * (1 - share) / share
-            line += f"; --relaxation {wanted:.2g} would bring that to half-time"
+            line += f"; --relaxation {wanted:.2g} would bring the second to half-time"
         return line
 
 

@@ -145,8 +145,9 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
     try:
         card = _card({name: saved[name] for name in known if name in saved})
     except XnasError as error:
-        kind = VersionError if isinstance(error, VersionError) else ConfigError
-        raise kind(f"{path} cannot be used: {error}") from error
+        if isinstance(error, VersionError):
+            raise VersionError(f"{path} cannot be used: {error}") from error
+        raise ConfigError(f"{path} cannot be used: {error}; get it again, or train again") from error
     except DAMAGE as error:
         raise DamagedFileError(
             f"{path} is damaged ({short(error)}); get it again, or train again"

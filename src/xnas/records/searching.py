@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
-from xnas.records.numbers import require_numbers
+from xnas.records.numbers import require_keys, require_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +133,14 @@ class SearchEpoch:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> SearchEpoch:
         """Return the record of a line of metrics.jsonl."""
+        require_keys(cls, saved)
+        if not isinstance(saved["deleted"], list):
+            raise TypeError(f"deleted is a {type(saved['deleted']).__name__}, not a list")
+        for deletion in saved["deleted"]:
+            require_keys(Deletion, deletion, "deleted")
+        if saved["gap"] is not None:
+            require_keys(Gap, saved["gap"], "gap")
+        require_keys(EpochCost, saved["cost"], "cost")
         nested = {
             "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
             "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
@@ -146,7 +154,9 @@ class SearchEpoch:
         return record
 
 
-def _truth(saved: dict[str, Any]) -> Truth | Judgement:
-    record = Truth(**saved) if "arch" in saved else Judgement(**saved)
+def _truth(saved: Any) -> Truth | Judgement:  # noqa: ANN401 - of a file
+    kind = Truth if isinstance(saved, dict) and "arch" in saved else Judgement
+    require_keys(kind, saved, "truth")
+    record = kind(**saved)
     require_numbers(record)
     return record

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
-from xnas.records.numbers import require_numbers
+from xnas.records.numbers import require_keys, require_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class TrainEpoch:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> TrainEpoch:
         """Return the record of a line of metrics.jsonl."""
+        require_keys(cls, saved)
+        require_keys(EpochCost, saved["cost"], "cost")
         record = cls(**{**saved, "cost": EpochCost(**saved["cost"])})
         require_numbers(record)
         return record

@@ -24,10 +24,11 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
             "learn alone; later rounds take longer than the estimate counts"
         )
     weights = sum(p.numel() for p in engine.weights)
-    rounds = plan.epochs * engine.settings.rounds_per_epoch
+    device = engine.train_batch[0].device
+    rounds = counted(plan.epochs * engine.settings.rounds_per_epoch, "round")
     lines.append(
         f"supernet: {weights:,} weights, {sum(m.numel() for m in engine.mixtures.values())} experts, "
-        f"{rounds} rounds on {engine.train_batch[0].device} ({plan.backend}, {plan.precision})"
+        f"{rounds} on {device} ({plan.backend}, {plan.precision})"
     )
     if isinstance(engine.method, ExpertAdvice):
         for kind, mixture in engine.mixtures.items():
@@ -56,19 +57,19 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         if not options.wipeout and plan.relaxation != 1:
             found.append(f"without wipeout, relaxation {plan.relaxation:g} changes nothing")
     if options.faithful:
-        guards = {
+        guards: dict[str, tuple[str | bool, str | bool]] = {
             "method": (options.method, "xnas"),
             "relaxation": (f"{plan.relaxation:g}", "1"),
             "skip-dropout": (plan.skip_dropout, "0"),
             "expert-dropout": (f"{options.expert_dropout:g}", "0"),
-            "best-temperature": (str(options.best_temperature), "False"),
+            "best-temperature": (options.best_temperature, False),
             "warmup": (f"{options.warmup:g}", "0"),
             "edges": (options.edges, "share"),
             "experts-lr": (str(plan.experts_lr), "paper"),
-            "auto-augment": (str(plan.auto_augment), "True"),
-            "include-none": (str(plan.include_none), str(none_by_default(options))),
+            "auto-augment": (plan.auto_augment, True),
+            "include-none": (plan.include_none, none_by_default(options)),
         }
-        changed = [f"{name} {value}" for name, (value, papers) in guards.items() if value != papers]
+        changed = [_as_set(name, value) for name, (value, papers) in guards.items() if value != papers]
         if changed:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
     if not isinstance(prepared.search.method, ExpertAdvice) and (
@@ -81,6 +82,13 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     if plan.auto_augment:
         found.append("AutoAugment's policy was learned with labels of CIFAR-10")
     return found
+
+
+def _as_set(name: str, value: str | bool) -> str:  # noqa: FBT001 - the value of a switch
+    """A setting as its flag reads: a name with its value, or a switch alone."""
+    if isinstance(value, bool):
+        return name if value else f"no-{name}"
+    return f"{name} {value}"
 
 
 def duration(seconds: float) -> str:

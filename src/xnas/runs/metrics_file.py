@@ -18,6 +18,7 @@ from xnas.files import open_plain, whole_file
 from xnas.words import short
 
 MOST_BYTES = 1 << 28  # there are some 3,000 per epoch
+REMEDY = "restore it"
 Record = TypeVar("Record")
 
 
@@ -56,14 +57,14 @@ class MetricsFile:
                 f"cannot read {self.path}: {short(error)}; it may be damaged"
             ) from error
 
-    def records(self, from_json: Callable[[dict[str, Any]], Record]) -> list[Record]:
-        """All metrics so far, as records."""
-        lines = self._objects()
-        try:
-            return [from_json(line) for line in lines]
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = f"{type(error).__name__}: {short(error, 100)}"
-            raise DamagedFileError(f"{self.path} is damaged ({reason}); restore it") from error
+    def records(
+        self, from_json: Callable[[dict[str, Any]], Record], *, remedy: str = REMEDY
+    ) -> list[Record]:
+        """All metrics so far, as records; `remedy` ends the message about a damaged line."""
+        return [
+            self._record(line, number, from_json, remedy)
+            for number, line in enumerate(self.text().splitlines(), start=1)
+        ]
 
     def restore(self, state: dict[str, Any] | None, warn: Callable[[str], None]) -> None:
         """Restore the lines that a checkpoint holds, or none without a checkpoint."""
@@ -85,15 +86,24 @@ class MetricsFile:
         with self.storage_errors(), whole_file(self.path) as file:
             file.write(wanted)
 
-    def _objects(self) -> list[dict[str, Any]]:
-        text = self.text()
+    def _record(
+        self, line: str, number: int, from_json: Callable[[dict[str, Any]], Record], remedy: str
+    ) -> Record:
         try:
-            lines = [json.loads(line) for line in text.splitlines()]
+            saved = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DamagedFileError(f"{self.path} is damaged ({short(error)}); restore it") from error
-        if not all(isinstance(line, dict) for line in lines):
-            raise DamagedFileError(f"{self.path} is damaged: a line is not an object; restore it")
-        return lines
+            raise self._damage(number, f"it is not JSON ({short(error)})", remedy) from error
+        if not isinstance(saved, dict):
+            raise self._damage(number, "it is not an object", remedy)
+        try:
+            return from_json(saved)
+        except KeyError as error:
+            raise self._damage(number, f"the key {short(error, 100)} is missing", remedy) from error
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise self._damage(number, short(error, 100), remedy) from error
+
+    def _damage(self, number: int, reason: str, remedy: str) -> DamagedFileError:
+        return DamagedFileError(f"{self.path} is damaged in line {number}: {reason}; {remedy}")
 
     def _read(self) -> bytes:
         with open_plain(self.path) as file:

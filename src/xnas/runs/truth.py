@@ -16,6 +16,7 @@ from xnas.benchmarks.tabular import Data
 from xnas.engine import Search
 from xnas.errors import ConfigError, DamagedFileError, DatasetError, GenotypeError
 from xnas.records import Judgement, SearchEpoch, Truth
+from xnas.runs.metrics_file import REMEDY
 from xnas.space import Genotype, SearchSpace
 from xnas.space.discretize import strongest_cell
 from xnas.space.spaces import NONE
@@ -154,15 +155,18 @@ def require_same(benchmark: Benchmark | None, records: Sequence[SearchEpoch]) ->
         )
 
 
-def recorded_cell(record: SearchEpoch) -> Genotype | None:
-    """The cell of an epoch; None if neither it nor its string was recorded, as in earlier versions."""
+def recorded_cell(record: SearchEpoch, *, remedy: str = REMEDY) -> Genotype | None:
+    """The cell of an epoch; None if neither it nor its string was recorded, as in earlier versions.
+
+    `remedy` ends the message about a cell that cannot be read.
+    """
     try:
         if record.cell is not None:
             return Genotype.from_json(json.dumps(record.cell))
         return Genotype.from_arch(record.truth.arch) if isinstance(record.truth, Truth) else None
     except GenotypeError as error:
         raise DamagedFileError(
-            f"metrics.jsonl is damaged in epoch {record.epoch}: {error}; restore it"
+            f"metrics.jsonl is damaged in epoch {record.epoch}: {error}; {remedy}"
         ) from error
 
 

@@ -97,9 +97,13 @@ def complete_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> Non
     """Allow NAS-Bench-201's cells: every node fed by all states before it, the last one the output."""
     last = space.inputs + space.nodes - 1
     if len(cell.nodes) != space.nodes or cell.concat != (last,):
+        nodes = (
+            "|".join(f"op~{source}" for source in range(node)) for node in range(space.inputs, last + 1)
+        )
         raise GenotypeError(
             f"a {kind} cell of the space {space.name!r} has {space.nodes} nodes and gives the last; "
-            f"this one has {len(cell.nodes)} and gives {list(cell.concat)}"
+            f"this one has {len(cell.nodes)} and gives {list(cell.concat)}; write "
+            f"it like {'+'.join(f'|{edges}|' for edges in nodes)}"
         )
     for node, edges in enumerate(cell.nodes, start=space.inputs):
         if [edge.source for edge in edges] != list(range(node)):
