@@ -44,6 +44,11 @@ def test_a_single_round_is_counted_as_one():
     assert any(", 1 round on cpu" in line for line in lines)
 
 
+def test_a_warm_up_without_a_whole_epoch_is_reported():
+    assert any(line.startswith("--warmup 0.1 of 4 epochs") for line in told(epochs=4, warmup=0.1))
+    assert not any("warm-up" in line for line in told(epochs=4, warmup=0.2))
+
+
 def test_the_introduction_names_the_epochs_of_warm_up():
     lines = introduction(prepared(epochs=10, warmup=0.2), stripes())
     assert any(line.startswith("warm-up: 2 epochs of 10, in which") for line in lines)

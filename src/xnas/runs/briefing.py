@@ -56,6 +56,11 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         found += [line] if line else []
         if not options.wipeout and plan.relaxation != 1:
             found.append(f"without wipeout, relaxation {plan.relaxation:g} changes nothing")
+    if options.warmup and not plan.warmup_epochs:
+        found.append(
+            f"--warmup {options.warmup:g} of {counted(plan.epochs, 'epoch')} gives no whole epoch, so "
+            "there is no warm-up; use more --epochs or a larger share"
+        )
     if options.faithful:
         guards: dict[str, tuple[str | bool, str | bool]] = {
             "method": (options.method, "xnas"),
