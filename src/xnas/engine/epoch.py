@@ -34,7 +34,8 @@ def end_epoch(
         search.balance.follow(train_loss=train[0] / train[2], valid_loss=valid[0] / valid[2])
     learning_rate, skip_dropout = search.learning_rate(), search.skip_dropout()
     rewards, by_stage = _rewards(search)
-    if search.settings.absence_batches and search.epoch >= search.settings.warmup_epochs:
+    warm = search.epoch >= search.settings.warmup_epochs
+    if search.settings.absence_batches and warm:
         charge_absences(search)
     deleted = delete_wiped(search)
     search.epoch, search.round_in_epoch = search.epoch + 1, 0
@@ -50,9 +51,7 @@ def end_epoch(
         valid_loss=valid[0] / valid[2],
         valid_accuracy=valid[1] / valid[2],
         entropy={k: normalized_entropy(m).item() for k, m in search.mixtures.items()},
-        skip_share={k: _skip_share(search, names) for k, names in strongest.items()}
-        if search.epoch > search.settings.warmup_epochs
-        else dict.fromkeys(strongest, 0.0),
+        skip_share={k: _skip_share(search, names) if warm else 0.0 for k, names in strongest.items()},
         experts_alive={k: int(search.method.alive(m).sum()) for k, m in search.mixtures.items()},
         weights_alive=sum(p.numel() for p in search.weights),
         rewards=rewards,
