@@ -14,6 +14,8 @@ from searching import stripes, tiny
 from xnas import Genotype, search
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.benchmarks.taken_apart import take_apart
+from xnas.cli.show_truth import epoch_lines, search_run, unfinished_run
+from xnas.runs.truth import load_benchmark
 from xnas.space import zoo_cell
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
@@ -134,6 +136,21 @@ class TestJudged:
             f"epoch   {n}  the cell was not recorded, as in earlier versions" for n in (1, 2)
         ]
         assert "same shape, operations shuffled" in out
+
+    def test_epochs_of_a_warm_up_have_no_cell_and_say_why(self, cells, tmp_path):
+        run = tmp_path / "run"
+        search(tiny(out=run, epochs=2, batch_size=40, warmup=0.5), stripes())
+        first, second = epoch_lines(run, load_benchmark(cells, "darts")).splitlines()
+        assert first == "epoch   1  no cell yet: the weights learned alone (warm-up)"
+        assert second.startswith("epoch   2  judged accuracy 9")
+
+    def test_only_the_folder_of_a_search_is_taken_for_a_run(self, run, copy, tmp_path):
+        assert search_run(str(run)) == run
+        assert unfinished_run(str(run)) is None
+        (copy / "genotype.json").unlink(missing_ok=True)
+        assert unfinished_run(str(copy)) == copy
+        for cell in ("xnas", "xnas_large", ARCH, str(tmp_path), "x" * 5000, "a\0b"):
+            assert search_run(cell) is None
 
     def test_a_folder_with_a_genotype_alone_and_a_training_have_no_epochs(
         self, capsys, cells, run, tmp_path
