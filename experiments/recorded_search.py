@@ -91,6 +91,12 @@ VARIANTS = {
     "present-warm": Variant(best_temperature=True, warmup=0.18),
     "firm": Variant(expert_dropout=0.5, best_temperature=True, skip_dropout="0.7", warmup=0.18),
     "eighth-firm": Variant(expert_dropout=0.125, best_temperature=True, skip_dropout="0.7", warmup=0.18),
+    "final": Variant(
+        expert_dropout=0.5, best_temperature=True, skip_dropout="0.7", warmup=0.18, wipeout=True
+    ),
+    "eighth-final": Variant(
+        expert_dropout=0.125, best_temperature=True, skip_dropout="0.7", warmup=0.18, wipeout=True
+    ),
     "eighth-rules-warm": Variant(expert_dropout=0.125, best_temperature=True, balance=True, warmup=0.2),
 }
 
