@@ -42,6 +42,7 @@ ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}
 ABOVE["engine"] -= {"data", "benchmarks"}
 ABOVE["data"] = {"errors", "records", "registry", "files", "words", "options", "data_options"}
+ABOVE["methods"] -= {"space", "nn", "kernels", "toys"}
 ABOVE["toys"] = {"errors", "records", "theory"}
 ABOVE["optim"] = {"errors", "records", "theory"}
 ABOVE["nn"] = {"errors", "registry", "theory", "kernels"}

@@ -1,15 +1,40 @@
-"""How a mixture learns: one file a method, found by name."""
+"""How a mixture learns: one file per method, found by name."""
 
 from xnas.methods.darts import Darts
-from xnas.methods.protocol import METHODS, ExpertAdvice, Game, Method, ledgers
+from xnas.methods.game import Game
+from xnas.methods.passes import Looks, Passes, Seen
+from xnas.methods.protocol import (
+    Correcting,
+    EpochAware,
+    EpochClosing,
+    ExpertAdvice,
+    Learning,
+    Method,
+    Pausing,
+    Weighing,
+)
+from xnas.methods.recipe import Recipe, Stage
+from xnas.methods.registered import METHODS, RegisteredMethod, ledgers
 from xnas.methods.xnas import experts_learning_rates, xnas
 
 __all__ = [
     "METHODS",
+    "Correcting",
     "Darts",
+    "EpochAware",
+    "EpochClosing",
     "ExpertAdvice",
     "Game",
+    "Learning",
+    "Looks",
     "Method",
+    "Passes",
+    "Pausing",
+    "Recipe",
+    "RegisteredMethod",
+    "Seen",
+    "Stage",
+    "Weighing",
     "experts_learning_rates",
     "ledgers",
     "xnas",

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError, RoundError
-from xnas.methods.protocol import METHODS, Game
+from xnas.methods.game import Game
+from xnas.methods.recipe import Recipe
+from xnas.methods.registered import METHODS
 from xnas.theory import softmax_gd_rewards
 
 NOISE = 1e-3
@@ -116,4 +118,11 @@ class Darts:
             mixture.copy_(logits.softmax(-1))
 
 
-METHODS.add("darts", Darts)
+METHODS.add(
+    "darts",
+    Darts,
+    recipe=Recipe(include_none=True),
+    summary="logits behind a softmax, learned by Adam (first order)",
+    paper="Liu, Simonyan and Yang, 2019, arXiv:1806.09055",
+    costs="W + M",
+)

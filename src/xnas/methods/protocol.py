@@ -3,20 +3,31 @@
 A mixture u is the leaf of autograd for every method, so each gets the same thing to learn from, the
 reward R = -∂ℓ/∂u, and leaves the mixture of the next round in the parameter. A method that learns
 logits behind a softmax turns R into their gradient itself (eq. 6).
+
+Between rounds a mixture always lies on the simplex: entropy, the skip share and checkpoints read it.
+What cells multiply by may be something else, such as a sampled path: the hook `weights` returns that.
+
+`Method` is required. Every hook is a protocol of its own with one function, and optional: a method has
+those that it needs. A search asks for them with `isinstance`.
+
+Hooks marked "captured" become part of a CUDA graph. Nothing in them may be read on the host: no
+`.item()`, no Python branch on a tensor, no mask as an index, no `torch.multinomial`. Sample by the
+argmax of logits with Gumbel noise, choose by `torch.where`. Every draw comes from `passes.draw`. State
+keeps its tensors, and those that come later begin as zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from xnas.methods.passes import Looks, Passes, Seen
 from xnas.records import Ledger
-from xnas.registry import Registry
 
-Accounting = Literal["update", "sample"]
+Step = Literal["weights", "rewards"]
+"""The two halves of a round: the step of the network's weights, and the one of the architecture."""
 
 
 class Method(Protocol):
@@ -65,40 +76,67 @@ class ExpertAdvice(Method, Protocol):
         """Wipe out the experts of a mask (forecasters, experts) without playing a round."""
 
 
-def ledgers(method: Method, mixtures: Mapping[str, Tensor]) -> dict[str, Ledger]:
-    """The ledger of every mixture, by kind of cell; empty for methods that keep none."""
-    if not isinstance(method, ExpertAdvice):
-        return {}
-    return {kind: method.ledger(mixture) for kind, mixture in mixtures.items()}
+@runtime_checkable
+class Weighing(Protocol):
+    """Lets cells multiply by something else than the mixture: a sample, gates, a perturbed mixture."""
+
+    def weights(self, step: Step, passes: Passes) -> Mapping[str, Tensor] | None:
+        """Return what cells multiply by in this step; asked once before each of the two. Captured.
+
+        By kind of cell (forecasters, experts), or (replications, forecasters, experts) with weights for
+        each cell. Any real numbers; 0 for experts that are gone. None stands for the mixtures. In
+        `step` the gradient of a mixture is then that by these weights, summed over cells.
+        """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Game:
-    """The search that a method is about to play."""
+@runtime_checkable
+class EpochAware(Protocol):
+    """Follows a schedule: a temperature, or the strength of a regulariser."""
 
-    updates: int
-    """Architecture steps in all: epochs x floor(d / batch)."""
-    examples: int
-    """Size of the validation half, d."""
-    epochs: int
-    batch_size: int
-    replications: Mapping[str, int]
-    """Cells that share a mixture, by kind: r_c."""
-    accounting: Accounting = "update"
-    """Count one round per update, or one per sample and replica."""
-    experts_lr: Literal["paper", "matched"] | float = "matched"
-    reward_bound: float = 1.0
-    relaxation: float = 1.0
-    wipeout: bool = True
-    seed: int = 0
+    def begin_epoch(self, epoch: int) -> None:
+        """Write the numbers of an epoch, from 0 to `game.epochs` - 1, into tensors that steps read.
 
-    def rounds(self, kind: str) -> int:
-        """Rounds that the experts of one kind of cell play: their horizon T."""
-        if self.accounting == "update":
-            return self.updates
-        return self.updates * self.batch_size * self.replications[kind]
+        Called before the first round of an epoch, and after a restore in the middle of one. So it has
+        to be a function of the epoch alone.
+        """
 
 
-MethodFactory = Callable[[Mapping[str, nn.Parameter], Game], Method]
-METHODS: Registry[MethodFactory] = Registry("method")
-"""Name -> factory (mixtures by kind, game) -> method; add your own with `METHODS.add`."""
+@runtime_checkable
+class Pausing(Protocol):
+    """Rests in some rounds, in which the validation loss is only measured."""
+
+    def learns(self, epoch: int, round_in_epoch: int) -> bool:
+        """Whether the coming round has an architecture step; a function of its arguments alone."""
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """Makes the whole architecture step itself, because it needs more than one gradient."""
+
+    def learn(self, passes: Passes) -> None:
+        """Do what `step` does, with as many passes as it takes. Captured; `step` is not called then.
+
+        Without the hook `Weighing`, `step` of such a method may raise.
+        """
+
+
+@runtime_checkable
+class Correcting(Protocol):
+    """Changes the gradient of the network's weights."""
+
+    def correct(self, seen: Seen, passes: Passes) -> None:
+        """Change `p.grad` of `passes.weights`, between backward and clipping. Captured.
+
+        `seen` is the pass on the training batch, with the gradients by the mixtures of all cells.
+        """
+
+
+@runtime_checkable
+class EpochClosing(Protocol):
+    """Decides at the end of an epoch, for which it may measure the supernet."""
+
+    def close_epoch(self, looks: Looks) -> None:
+        """Change mixtures, `alive` and `strengths`, before experts that are not alive are deleted.
+
+        Not captured. Runs before the epoch's checkpoint is written.
+        """
