@@ -39,7 +39,7 @@ SECTIONS = {
     "Theory": ["replay", "Replay", "optimal_learning_rate", "effective_horizon", "normalized_entropy"],
     "Errors": ["XnasError", "ConfigError", "DatasetError", "GenotypeError", "RoundError"],
 }
-PACKAGES = ("theory", "nn", "space", "methods", "engine", "data", "benchmarks")
+PACKAGES = ("theory", "nn", "space", "methods", "samplers", "engine", "data", "benchmarks")
 WIDTH = 100
 
 

@@ -40,7 +40,7 @@ def cell(*nodes, concat=None):
 
 
 def random_cell(seed, operations=OPERATIONS):
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     return cell(*([(draw.choice(operations), s) for s in draw.sample(range(n), 2)] for n in range(2, 6)))
 
 

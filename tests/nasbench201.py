@@ -59,7 +59,7 @@ def parameters(operations):
 
 def rows(seed=0):
     """A table: parameters as they are, accuracies drawn from few values, so that many cells tie."""
-    draw = random.Random(seed)  # noqa: S311 - made-up numbers
+    draw = random.Random(seed)
     table = []
     for index, operations in enumerate(all_cells()):
         accuracies = [round(draw.uniform(10, 95), 1) for _ in range(4)]

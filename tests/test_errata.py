@@ -138,7 +138,7 @@ def as_games(rewards: list[Any], learning_rate: float) -> Games:
 @cache
 def all_games() -> tuple[Games, ...]:
     """The 4000 games of E2. Rewards are multiples of 1/4, so their sums are exact."""
-    draw = random.Random(0)  # noqa: S311 - its stream is the same in every Python
+    draw = random.Random(0)
 
     def quarter(bias: int) -> float:
         return min(1.0, max(-1.0, (bias + math.floor(9 * draw.random()) - 4) / 4))

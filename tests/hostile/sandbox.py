@@ -164,7 +164,7 @@ def _try(target, samples, yard, case):
     """One case: what it ended in, how long it took, how much memory, what it left behind."""
     from xnas.errors import XnasError  # noqa: PLC0415
 
-    draw = Random(f"{target.name} {case}")  # noqa: S311 - damage, not a secret
+    draw = Random(f"{target.name} {case}")
     place = yard / "case"
     place.mkdir()
     (yard / "bystander.txt").write_text("as it was", encoding="utf8")

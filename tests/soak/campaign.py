@@ -33,7 +33,7 @@ class _Campaign:
     def __init__(self, scenario, work, seed, chance):
         self.scenario, self.work, self.reference = scenario, work, work / "reference"
         self.tally, self.chance = Tally(), chance
-        self.draw = random.Random(f"{scenario.name} {seed}")  # noqa: S311 - moments, not secrets
+        self.draw = random.Random(f"{scenario.name} {seed}")
 
     def run(self, kills, fault_step):
         whole = in_child(self.scenario, self.reference)

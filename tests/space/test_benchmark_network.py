@@ -84,7 +84,7 @@ class TestNetwork:
             assert benchmark_parameters(Genotype.from_arch(arch(operations))) == parameters(operations)
 
     def test_a_sample_of_networks_has_them_when_built(self):
-        draw = random.Random(0)  # noqa: S311 - a sample
+        draw = random.Random(0)
         for operations in draw.sample(all_cells(), 25):
             with torch.device("meta"):
                 model = create_model(arch(operations))

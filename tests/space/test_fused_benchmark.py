@@ -37,7 +37,7 @@ def pair_of(space, *, seed, dtype=torch.float64, device="cpu", **sizes):
 
 def some_deaths(space, seed):
     """For each edge the columns of experts to delete; at least one stays."""
-    draw = random.Random(seed)  # noqa: S311 - for a test
+    draw = random.Random(seed)
     experts = range(len(space.operations))
     return [draw.sample(experts, draw.randrange(len(experts))) for _ in space.edges]
 

@@ -44,7 +44,7 @@ def wipe(net, deaths):
 
 def some_deaths(space, seed):
     """For each kind and edge the columns of experts to delete; at least one stays."""
-    draw = random.Random(seed)  # noqa: S311 - for a test
+    draw = random.Random(seed)
     experts = range(len(space.operations))
     return {
         kind: [draw.sample(experts, draw.randrange(len(experts))) for _ in space.edges]

@@ -1,9 +1,19 @@
 """Search spaces: the registered ones, and those of a user's own."""
 
 import pytest
+import torch
 
-from xnas.errors import ConfigError
-from xnas.space import SPACES, CellGenotype, CellKind, Edge, Genotype, SearchSpace, cell_depth
+from xnas.errors import ConfigError, GenotypeError
+from xnas.space import (
+    SPACES,
+    CellGenotype,
+    CellKind,
+    Edge,
+    Genotype,
+    SearchSpace,
+    cell_depth,
+    create_model,
+)
 
 DARTS = SPACES["darts"]
 
@@ -55,3 +65,36 @@ class TestSpaces:
         assert cell_depth(genotype) == 0.5
         with pytest.raises(ConfigError, match=r"no search space called 'yours'; there are: .*mine"):
             SPACES["yours"]
+
+
+class TestNasnet:
+    """Blocks may read one state twice, and the output joins the loose ends, or all nodes."""
+
+    BLOCK = (Edge("skip_connect", 0), Edge("sep_conv_3x3", 0))
+
+    def test_loose_ends_or_all_nodes_are_joined(self):
+        nodes = (self.BLOCK,) * 4 + ((Edge("max_pool_3x3", 5), Edge("max_pool_3x3", 5)),)
+        for concat in ((2, 3, 4, 6), (2, 3, 4, 5, 6)):
+            cell = CellGenotype(nodes, concat)
+            assert Genotype("nasnet", cell, cell).normal.concat == concat
+        with pytest.raises(
+            GenotypeError, match=r"joins the nodes that no other reads, here \[2, 3, 4, 6\]"
+        ):
+            Genotype("nasnet", *[CellGenotype(nodes, (6,))] * 2)
+
+    @pytest.mark.parametrize(
+        ("nodes", "words"),
+        [
+            ((BLOCK,) * 4, "the normal cell has 4 nodes; a cell of the space 'nasnet' has 5"),
+            ((BLOCK,) * 4 + ((Edge("none", 0), Edge("skip_connect", 0)),), "node 6 .* uses 'none'"),
+            ((BLOCK[:1],) * 5, "node 2 of the normal cell has 1 incoming edge; every node needs 2"),
+        ],
+    )
+    def test_other_cells_are_refused(self, nodes, words):
+        cell = CellGenotype(nodes, tuple(range(2, 2 + len(nodes))))
+        with pytest.raises(GenotypeError, match=words):
+            Genotype("nasnet", cell, cell)
+
+    def test_a_random_cell_builds_a_network(self):
+        model = create_model(Genotype.random("nasnet", 0), cells=3, channels=4)
+        assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)

@@ -8,6 +8,7 @@ from xnas.space.create import (
     network_spec,
 )
 from xnas.space.discretize import discretize, explain
+from xnas.space.encoding import ENCODINGS, Encoding, Position, encoding_of
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype, cell_depth
 from xnas.space.network import NETWORKS, Network
 from xnas.space.network_spec import NetworkSpec
@@ -16,16 +17,19 @@ from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
 from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
 
 __all__ = [
+    "ENCODINGS",
     "NETWORKS",
     "PRESETS",
     "SPACES",
     "CellGenotype",
     "CellKind",
     "Edge",
+    "Encoding",
     "Genotype",
     "Network",
     "NetworkSpec",
     "ParentNetwork",
+    "Position",
     "SearchSpace",
     "SpaceDefaults",
     "build_network",
@@ -34,6 +38,7 @@ __all__ = [
     "count_parameters",
     "create_model",
     "discretize",
+    "encoding_of",
     "explain",
     "find_genotype",
     "list_cells",

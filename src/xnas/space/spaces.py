@@ -39,6 +39,7 @@ __all__ = [
     "CellKind",
     "SearchSpace",
     "SpaceDefaults",
+    "block_cell",
     "complete_cell",
     "published_cell",
     "searched_cell",
@@ -91,6 +92,36 @@ def published_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
             if edge.operation not in OPERATIONS:
                 unknown = f"{where} uses the unknown operation {brief(edge.operation)}"
                 raise GenotypeError(f"{unknown}; {known_names(edge.operation, OPERATIONS)}")
+
+
+def block_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
+    """Allow NASNet's cells: every node a block of two edges, which may come from one and the same state.
+
+    The output joins the nodes that no other node reads, or all of them (Zoph et al., 2018, Sec. 3; the
+    published cell of Liu et al., 2018, joins all).
+    """
+    if len(cell.nodes) != space.nodes:
+        raise GenotypeError(
+            f"the {kind} cell has {len(cell.nodes)} nodes; a cell of the space {space.name!r} has "
+            f"{space.nodes}"
+        )
+    for node, edges in enumerate(cell.nodes, start=space.inputs):
+        where = f"node {node} of the {kind} cell"
+        _require_two_edges(where, len(edges))
+        for edge in edges:
+            require_operation(space, edge.operation, where)
+    loose = loose_ends(space.inputs, cell)
+    if sorted(cell.concat) not in ([*loose], [*space.node_numbers]):
+        raise GenotypeError(
+            f"concat of the {kind} cell is {list(cell.concat)}; a cell of the space {space.name!r} "
+            f"joins the nodes that no other reads, here {list(loose)}, or all of them"
+        )
+
+
+def loose_ends(inputs: int, cell: CellGenotype) -> tuple[int, ...]:
+    """Return the nodes of a cell that no other node reads, by their state numbers."""
+    read = {edge.source for edges in cell.nodes for edge in edges}
+    return tuple(state for state in range(inputs, inputs + len(cell.nodes)) if state not in read)
 
 
 def complete_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
@@ -311,3 +342,24 @@ SPACES.add(
         ),
     ),
 )
+
+SPACES.add(
+    "nasnet",
+    SearchSpace(
+        "nasnet",
+        (
+            "skip_connect",
+            "sep_conv_3x3",
+            "sep_conv_5x5",
+            "sep_conv_7x7",
+            "avg_pool_3x3",
+            "max_pool_3x3",
+            "dil_conv_3x3",
+            "conv_7x1_1x7",
+        ),
+        nodes=5,
+        rule=block_cell,
+    ),
+)
+# Departure: NASNet had 13 operations, and added or concatenated in each block; these eight, which
+# AmoebaNet has, are added, as in PNAS. A supernet finds those cells whose nodes read two states each.
