@@ -21,6 +21,7 @@ LAYERS = [
     "nn",
     "space",
     "methods",
+    "samplers",
     "engine",
     "data",
     "benchmarks",
@@ -40,6 +41,7 @@ ABOVE["registry"] = ABOVE["options"] = {"errors", "words"}
 ABOVE["data_options"] = {"errors", "options"}
 ABOVE["files"] = ABOVE["words"] = set()
 ABOVE["report"] = {"errors", "records", "words"}
+ABOVE["samplers"] = {"errors", "records", "registry", "words", "options", "space"}
 ABOVE["engine"] -= {"data", "benchmarks"}
 ABOVE["data"] = {"errors", "records", "registry", "files", "words", "options", "data_options"}
 ABOVE["methods"] -= {"space", "nn", "kernels", "toys"}
@@ -50,7 +52,7 @@ ABOVE["kernels"] = {"errors"}
 ABOVE["timm"] = {"errors", "registry", "space", "data"}
 
 STDLIB_ONLY = {"errors", "records", "registry", "files", "words", "options", "data_options"}
-CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "engine"}
+CORE = {"theory", "toys", "optim", "nn", "kernels", "space", "methods", "samplers", "engine"}
 
 
 def imports(path):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _LAYERS = (
     *("benchmarks", "data", "engine", "errors", "methods", "model", "nn", "optim"),
-    *("records", "report", "runs", "space", "theory", "toys"),
+    *("records", "report", "runs", "samplers", "space", "theory", "toys"),
 )
 
 if not TYPE_CHECKING:

@@ -1,0 +1,142 @@
+"""The protocol between a search and a sampler: ask for a cell, tell what it is worth, ask again.
+
+    sampler = SAMPLERS["evolution"](encoding_of("nasbench201"), 0, {"population": 10})
+    while (trial := sampler.ask()) is not None:
+        sampler.tell(Result(number=trial.number, value=evaluate(trial.genotype), state="done"))
+
+A sampler
+- is deterministic in its seed and the sequence of asks and tells. It draws from a `random.Random` or a
+  `torch.Generator` of its own, reads no clock, and knows neither evaluator nor pool;
+- may be asked again while trials are open. It answers None while it waits for one of them to be told,
+  and when it is finished, which it never is with nothing open and more to ask;
+- computes on the CPU, in float64 where sums decide;
+- reads `value` and `state` of a result alone: `cost` is for the record;
+- makes no failed trial a parent or the answer.
+
+A sampler of your own is a class with these four methods and an entry in `SAMPLERS`:
+
+    @dataclass(frozen=True, kw_only=True)
+    class MySettings(Options):
+        rate: float = option(0.1, POSITIVE)
+        '''Step of the update.'''
+
+    SAMPLERS.add("mine", SamplerKind(MySampler, MySettings, "what it does, in a few words"))
+
+`MySampler(encoding, seed, settings)` is what the entry calls; the class may keep its trials in a `Book`.
+Settings are checked by their dataclass, and one that it does not know is refused by name. A field
+`evaluations: int | None = None` is filled in by a run with the number that it plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from xnas.errors import ConfigError
+from xnas.options import Options
+from xnas.registry import Registry, known_names
+from xnas.space.encoding import Encoding
+from xnas.space.genotype import Genotype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One cell to be evaluated."""
+
+    number: int
+    """0, 1, 2, ... in the order of asking."""
+    genotype: Genotype
+    budget: int | None = None
+    """Epochs; None is all that the evaluator has. A larger budget of a cell that was asked before is a
+    new trial, with that one as its parent."""
+    parent: int | None = None
+    """The trial that it was made from, for the record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a trial."""
+
+    number: int
+    value: float | None
+    """Validation accuracy as a share; None if the trial failed."""
+    state: Literal["done", "failed"]
+    at: int | None = None
+    """The epoch that it was measured at."""
+    cost: Mapping[str, float] = field(default_factory=dict)
+    """Seconds, parameters, macs: for the record, never for the sampler."""
+    reason: str = ""
+    """Why it failed, in one line."""
+
+    def __post_init__(self) -> None:
+        if (self.value is None) != (self.state == "failed"):
+            raise ConfigError(
+                f"the result of trial {self.number} is {self.state!r} with the value {self.value}; a "
+                "result that is done has a value, one that failed has none"
+            )
+        if self.value is not None and not -float("inf") < self.value < float("inf"):
+            raise ConfigError(
+                f"the value of trial {self.number} is {self.value}; one that is not finite has failed"
+            )
+
+
+class Sampler(Protocol):
+    """Draws cells by what earlier ones were worth."""
+
+    def ask(self) -> Trial | None:
+        """Return the next trial; None if one has to be told first, or if the search is over."""
+
+    def tell(self, result: Result) -> None:
+        """Take the result of an open trial."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing will be asked any more."""
+
+    def best(self) -> Trial:
+        """Return the told trial of the largest value, the earlier one of equals."""
+
+
+@runtime_checkable
+class Accepts(Protocol):
+    """A sampler whose answers are dear: while a ledger is replayed, they need not be computed again."""
+
+    def accept(self, trial: Trial) -> None:
+        """Take `trial` as what `ask` would have returned now; the next `ask` then computes its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerKind:
+    """An entry of `SAMPLERS`: how a sampler is made, and what it can be set to."""
+
+    build: Callable[[Encoding, int, Any], Sampler]
+    """Called with encoding, seed and an object of `settings`."""
+    settings: type[Options]
+    summary: str
+    """What it does, in one line."""
+    spaces: tuple[str, ...] | None = None
+    """Names of the search spaces that it takes; None for all that have an encoding."""
+    extendable: bool = True
+    """Whether a search that was planned with fewer evaluations asks the same ones first."""
+
+    def __call__(self, encoding: Encoding, seed: int, settings: Mapping[str, Any]) -> Sampler:
+        """Return a sampler that was asked nothing yet."""
+        if self.spaces is not None and encoding.space not in self.spaces:
+            raise ConfigError(
+                f"this sampler draws cells of the space {' or '.join(self.spaces)}, not of "
+                f"{encoding.space}; choose another sampler or space"
+            )
+        return self.build(encoding, seed, self.checked(settings))
+
+    def checked(self, settings: Mapping[str, Any]) -> Options:
+        """Return settings as the object that the sampler reads; raises for what it does not know."""
+        known = [declared.name for declared in fields(self.settings)]
+        for name in settings:
+            if name not in known:
+                raise ConfigError(f"the sampler has no setting {name!r}; {known_names(name, known)}")
+        return self.settings(**settings)
+
+
+SAMPLERS: Registry[SamplerKind] = Registry("sampler")
+"""Samplers by name; add your own with `SAMPLERS.add`."""
