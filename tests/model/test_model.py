@@ -73,7 +73,7 @@ def test_weights_of_another_network_are_refused(copied, tmp_path, digits):
 def test_a_card_of_another_network_is_refused_and_nothing_is_written(tmp_path, digits):
     model = network(digits)
     wrong = replace(
-        model_card(model, digits, recipe="quick", seed=0), genotype=Genotype.random("darts", seed=1)
+        model_card(model, digits, recipe="quick", seed=0), architecture=Genotype.random("darts", seed=1)
     )
     with pytest.raises(ConfigError, match="the card does not describe the network"):
         save_model(tmp_path, model, wrong)

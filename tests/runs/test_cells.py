@@ -3,7 +3,7 @@
 import pytest
 
 from xnas import Genotype, GenotypeError
-from xnas.runs.cells import genotype_of
+from xnas.runs.cells import architecture_of
 
 
 @pytest.fixture
@@ -14,25 +14,25 @@ def damaged(tmp_path):
 
 def test_a_damaged_genotype_of_a_search_names_the_command(damaged):
     with pytest.raises(GenotypeError, match=r"not JSON.*; xnas search --resume .* a finished search"):
-        genotype_of(damaged)
+        architecture_of(damaged)
 
 
 def test_that_of_a_training_names_the_other_command(damaged):
     (damaged / "recipe.json").touch()
     with pytest.raises(GenotypeError, match=r"; xnas train --resume .* a finished training again"):
-        genotype_of(damaged)
+        architecture_of(damaged)
 
 
 def test_a_file_has_no_command(damaged):
     with pytest.raises(GenotypeError, match="not JSON") as raised:
-        genotype_of(damaged / "genotype.json")
+        architecture_of(damaged / "genotype.json")
     assert "--resume" not in str(raised.value)
     (damaged / "empty").mkdir()
     with pytest.raises(GenotypeError, match=r"no genotype\.json in"):
-        genotype_of(damaged / "empty")
+        architecture_of(damaged / "empty")
 
 
-def test_what_is_whole_is_what_find_genotype_gives():
+def test_what_is_whole_is_what_find_architecture_gives():
     genotype = Genotype.random("darts", 0)
-    assert genotype_of(genotype) is genotype
-    assert genotype_of("xnas").space == "darts"
+    assert architecture_of(genotype) is genotype
+    assert architecture_of("xnas").space == "darts"

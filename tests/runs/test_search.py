@@ -23,7 +23,7 @@ from xnas.nn.operations import OPERATIONS
 from xnas.options import saved_options
 from xnas.process.devices import pick_device
 from xnas.process.interrupt import Interrupted
-from xnas.runs.cells import genotype_of
+from xnas.runs.cells import architecture_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful
@@ -644,7 +644,7 @@ def test_a_damaged_genotype_is_told_by_its_error_not_by_the_name_of_its_folder(
     shutil.copytree(out, copy)
     (copy / "genotype.json").write_text("{", encoding="utf8")
     with pytest.raises(GenotypeError, match=r"xnas search --resume .* writes that of a finished search"):
-        genotype_of(copy)
+        architecture_of(copy)
     assert resume_search(copy, data=stripes(), display=display).genotype == result.genotype
     assert any("the end of the search is written again" in line for line in display.warnings)
 

@@ -22,7 +22,7 @@ from xnas.model.model import load_model
 from xnas.model.model_card import read_card
 from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
-from xnas.runs.cells import genotype_of
+from xnas.runs.cells import architecture_of
 from xnas.runs.evaluate import evaluate_run
 from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.train import Silence, resume_training, train
@@ -619,7 +619,7 @@ def test_a_damaged_genotype_of_a_finished_training_is_written_again(tmp_path, fi
     shutil.copytree(whole, out)
     (out / "genotype.json").write_text("{", encoding="utf8")
     with pytest.raises(GenotypeError, match=r"; xnas train --resume .* that of a finished training"):
-        genotype_of(out)
+        architecture_of(out)
     with pytest.raises(FinishedError, match="is finished"):
         resume_training(out, data=pictures(), display=display)
     assert any("is damaged" in line and "again from model.json" in line for line in display.lines)

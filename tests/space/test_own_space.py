@@ -153,7 +153,7 @@ def test_a_space_brings_its_supernet_network_and_defaults_from_search_to_model(t
     xnas.train(trained, data)
     classifier = xnas.load(tmp_path / "train", "cpu")
     assert isinstance(classifier.model, ChainNetwork)
-    assert classifier.model.genotype == Genotype.load(tmp_path / "search" / "genotype.json")
+    assert classifier.model.architecture == Genotype.load(tmp_path / "search" / "genotype.json")
     assert (classifier.model.spec.channels, classifier.model.spec.cells) == (5, 2)
     assert len(classifier.predict(data.images[:3])) == 3
 

@@ -21,7 +21,7 @@ from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
 from xnas.runs.backends import is_captured
-from xnas.runs.cells import genotype_of
+from xnas.runs.cells import architecture_of
 from xnas.runs.prepare_training import prepare_training
 from xnas.runs.train_config import TrainConfig
 
@@ -72,7 +72,7 @@ def _measured(case: str, config: BenchTrainConfig) -> TrainStepCost:
     before = peak_of_process()
     chosen = training_of(config, case)
     images = config.batch_size * (config.steps + 8)  # an epoch of all steps
-    prepared = prepare_training(chosen, noise(images, config.image_size), genotype_of(config.cell))
+    prepared = prepare_training(chosen, noise(images, config.image_size), architecture_of(config.cell))
     training = prepared.training
     if case == WITHOUT_KERNELS:
         fuse(training.model, on=False)

@@ -13,7 +13,6 @@ from xnas.report.tables import aligned_table
 from xnas.runs.recipes import recipe_for
 from xnas.runs.train_config import TrainConfig
 from xnas.space import (
-    SPACES,
     Genotype,
     NetworkSpec,
     build_network,
@@ -67,7 +66,7 @@ def trained_size_line(cell: str | Genotype) -> str:
 
 def own_size_lines(genotype: Genotype) -> str:
     """Sizes of the networks of a space that brings its own, for the terminal."""
-    defaults, rows = SPACES[genotype.space].defaults, []
+    defaults, rows = genotype.defaults, []
     for name, spec in defaults.networks.items():
         with torch.device("meta"):
             model = build_network(genotype, spec)

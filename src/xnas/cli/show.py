@@ -51,8 +51,8 @@ def show(
         unfinished_run,
     )
     from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
-    from xnas.runs.cells import genotype_of  # noqa: PLC0415
-    from xnas.space import NETWORKS, PRESETS, SPACES, list_cells, zoo_cell  # noqa: PLC0415
+    from xnas.runs.cells import architecture_of  # noqa: PLC0415
+    from xnas.space import NETWORKS, PRESETS, Genotype, list_cells, zoo_cell  # noqa: PLC0415
     from xnas.space.zoo import genotype_file, is_arch  # noqa: PLC0415
 
     _require_one_use(cell, zoo=zoo, svg=svg, truth=truth)
@@ -65,11 +65,12 @@ def show(
         return
     require_ended(cell)
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
-    genotype = genotype_of(published or cell)
+    genotype = architecture_of(published or cell)
+    assert isinstance(genotype, Genotype)  # noqa: S101 - there is no other architecture yet
     where = cell if published or is_arch(cell) else genotype_file(cell)
     judged = None if truth is None else truth_lines(cell, genotype, truth)
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
-    if SPACES[genotype.space].defaults.networks is NETWORKS:
+    if genotype.defaults.networks is NETWORKS:
         say(size_lines(published or genotype, CIFAR.but(channels=PRESETS.get(cell))))
         if cell not in PRESETS:
             say(trained_size_line(published or genotype))

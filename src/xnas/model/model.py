@@ -132,7 +132,7 @@ def _described(card: ModelCard) -> dict[str, Tensor]:
 
 
 def _network(card: ModelCard) -> Network:
-    return build_network(card.genotype, card.network)
+    return build_network(card.architecture, card.network)
 
 
 def _difference(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str:

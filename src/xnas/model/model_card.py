@@ -16,7 +16,8 @@ from xnas.data.consistency import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, DamagedFileError, VersionError, XnasError
 from xnas.files import open_plain
-from xnas.space import Genotype, Network, NetworkSpec
+from xnas.space import Architecture, Network, NetworkSpec
+from xnas.space.architecture import ARCHITECTURES
 from xnas.words import short
 
 FORMAT, VERSION = "xnas-model", 1
@@ -31,7 +32,8 @@ LONGEST_SIDE = 4096  # of images that a network is given, in pixels
 class ModelCard:
     """Everything needed to build a trained network and to prepare images for it."""
 
-    genotype: Genotype
+    architecture: Architecture
+    """In the file under its own key."""
     network: NetworkSpec
     """How the network is built, without the parts that only training uses."""
     classes: tuple[str, ...]
@@ -96,7 +98,7 @@ def model_card(
 ) -> ModelCard:
     """The card of a network that was trained on `data`, or on crops of the size of `centre`."""
     return ModelCard(
-        genotype=model.genotype,
+        architecture=model.architecture,
         network=model.spec.for_inference,
         classes=data.classes,
         size=data.size,
@@ -113,7 +115,7 @@ def model_card(
 
 def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
     """A card as `model.json` has it; `digest` is that of the weights."""
-    left_out = ("genotype", "unknown_fields")
+    left_out = ("architecture", "unknown_fields")
     plain = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in left_out}
     return {
         "format": FORMAT,
@@ -121,7 +123,7 @@ def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
         **plain,
         "network": card.network.to_json(),
         "figures": dict(card.figures),
-        "genotype": json.loads(card.genotype.to_json()),
+        card.architecture.key: json.loads(card.architecture.to_json()),
         **({"weights_digest": digest} if digest else {}),
     }
 
@@ -139,7 +141,7 @@ def read_card(folder: Path) -> tuple[ModelCard, str | None]:
             f"{path} has version {brief(version)}, and this xnas reads version {VERSION}; install a "
             "newer xnas, or train again with this one"
         )
-    known = {f.name for f in fields(ModelCard)} - {"unknown_fields"}
+    known = {f.name for f in fields(ModelCard)} - {"architecture", "unknown_fields"} | {*ARCHITECTURES}
     _require_entries(path, saved)
     extra = tuple(sorted(saved.keys() - known - {"format", "version", "weights_digest"}))
     try:
@@ -160,14 +162,16 @@ def _require_entries(path: Path, saved: dict[str, Any]) -> None:
     """Raise if an entry without a default is missing."""
     for entry in fields(ModelCard):
         optional = entry.default is not MISSING or entry.default_factory is not MISSING
-        if entry.name not in saved and not optional:
+        names = tuple(ARCHITECTURES) if entry.name == "architecture" else (entry.name,)
+        if not optional and saved.keys().isdisjoint(names):
             raise DamagedFileError(
-                f"{path} is damaged: the entry {entry.name!r} is missing; get it again, or train again"
+                f"{path} is damaged: the entry {names[0]!r} is missing; get it again, or train again"
             )
 
 
 def _card(saved: dict[str, Any]) -> ModelCard:
     """A card from plain values; raises if one of them is wrong."""
+    (key,) = saved.keys() & ARCHITECTURES.keys()  # a ValueError is damage
     network = NetworkSpec.from_json(saved["network"])
     classes = tuple(saved["classes"])
     if not all(isinstance(name, str) and is_plain_text(name) for name in classes):
@@ -182,7 +186,7 @@ def _card(saved: dict[str, Any]) -> ModelCard:
         "centre": None if saved.get("centre") is None else _size(saved["centre"]),
         "mean": tuple(float(value) for value in saved["mean"]),
         "std": tuple(float(value) for value in saved["std"]),
-        "genotype": Genotype.from_json(json.dumps(saved["genotype"])),
+        "architecture": ARCHITECTURES[key].from_json(json.dumps(saved.pop(key))),
         "figures": dict(saved.get("figures", {})),
     }
     return ModelCard(**{**saved, **plain})

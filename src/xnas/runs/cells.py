@@ -1,4 +1,4 @@
-"""The genotype that a user means by a cell, with the command that repairs a run folder's."""
+"""The architecture that a user means by a cell, with the command that repairs a run folder's."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from pathlib import Path
 from shlex import quote
 
 from xnas.errors import GenotypeError, VersionError
-from xnas.space import Genotype, find_genotype
-from xnas.space.zoo import run_of
+from xnas.space import Architecture, Genotype, find_architecture
+from xnas.space.architecture import run_of
 
 TRAINING_FILE = "recipe.json"
 """What a training's run folder has and a search's has not."""
 
 
-def genotype_of(cell: str | Path | Genotype) -> Genotype:
-    """Return the genotype of a name, a string, a file or a run folder.
+def architecture_of(cell: str | Path | Genotype) -> Architecture:
+    """Return the architecture of a name, a string, a file or a run folder.
 
-    The error for a damaged genotype in a run folder names the command that writes it again.
+    The error for a damaged file in a run folder names the command that writes it again.
     """
     try:
-        return find_genotype(cell)
+        return find_architecture(cell)
     except VersionError:
         raise
     except GenotypeError as error:
-        run = _run_with_genotype(cell)
+        run = _run_with_file(cell)
         if run is None:
             raise
         kind, command = ("training", "train") if (run / TRAINING_FILE).exists() else ("search", "search")
@@ -32,8 +32,8 @@ def genotype_of(cell: str | Path | Genotype) -> Genotype:
         ) from error
 
 
-def _run_with_genotype(cell: str | Path | Genotype) -> Path | None:
+def _run_with_file(cell: str | Path | Genotype) -> Path | None:
     try:
         return run_of(cell)
-    except GenotypeError:  # no such file, or a folder without a genotype
+    except GenotypeError:  # no such file, or a folder without one
         return None

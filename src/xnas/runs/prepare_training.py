@@ -25,7 +25,7 @@ from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig
 from xnas.runs.train_plan import TrainPlan, held_out_share, resolve
 from xnas.space import (
-    Genotype,
+    Architecture,
     Network,
     NetworkSpec,
     build_network,
@@ -66,7 +66,7 @@ class PreparedTraining:
 def prepare_training(
     options: TrainConfig,
     images: Images,
-    genotype: Genotype,
+    architecture: Architecture,
     ranks: Ranks = ALONE,
     notes: Sequence[str] = (),
 ) -> PreparedTraining:
@@ -82,7 +82,7 @@ def prepare_training(
         kept, held = held_out(images.labels, share=share, seed=seed)
     plan = resolve(
         options,
-        genotype,
+        architecture,
         dataset=images.name,
         examples=len(kept),
         classes=len(images.classes),
@@ -93,8 +93,8 @@ def prepare_training(
     ranks.require_batch(batch, parts=options.accumulate)
     plan = replace(plan, notes=(*notes, *plan.notes, *shared_by(ranks, batch, device)))
     seen = plan.recipe.images.seen(images.size)
-    parameters, macs = _cost(genotype, plan.network.for_inference, (images.channels, *seen))
-    model = _build(genotype, plan.network, seed=options.seed).to(device)
+    parameters, macs = _cost(architecture, plan.network.for_inference, (images.channels, *seen))
+    model = _build(architecture, plan.network, seed=options.seed).to(device)
     if plan.backend == "fused":
         model = model.to(memory_format=torch.channels_last)
         fuse(model, on=not options.compile)  # the compiler has kernels of its own
@@ -161,14 +161,14 @@ def require_nothing_to_load(config: TrainConfig, images: Images) -> None:
         )
 
 
-def _cost(genotype: Genotype, spec: NetworkSpec, shape: tuple[int, int, int]) -> tuple[int, int]:
+def _cost(architecture: Architecture, spec: NetworkSpec, shape: tuple[int, int, int]) -> tuple[int, int]:
     """Parameters and multiply-accumulates; images that are too small for the network are refused."""
     with torch.device("meta"):
-        model = build_network(genotype, spec)
+        model = build_network(architecture, spec)
     return count_parameters(model), count_macs(model, shape)
 
 
-def _build(genotype: Genotype, spec: NetworkSpec, *, seed: int) -> Network:
+def _build(architecture: Architecture, spec: NetworkSpec, *, seed: int) -> Network:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(seed, "weights"))
-        return build_network(genotype, spec)
+        return build_network(architecture, spec)

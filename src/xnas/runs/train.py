@@ -24,7 +24,7 @@ from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.backends import is_captured
-from xnas.runs.cells import genotype_of
+from xnas.runs.cells import architecture_of
 from xnas.runs.config_file import as_json
 from xnas.runs.displays import Silence, TrainDisplay
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
@@ -36,8 +36,9 @@ from xnas.runs.sources import data_of, given_data, require_config, whereabouts
 from xnas.runs.tensorboard import train_curves
 from xnas.runs.train_briefing import introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
-from xnas.space import Genotype
-from xnas.space.zoo import run_of
+from xnas.space import Architecture
+from xnas.space.architecture import ARCHITECTURES, load_architecture, run_of
+from xnas.space.zoo import genotype_file
 
 LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
 
@@ -62,11 +63,11 @@ def train(
     """
     require_config("train", TrainConfig, config)
     ranks = join_ranks()
-    genotype = genotype_of(config.cell)
+    architecture = architecture_of(config.cell)
     run = run_of(config.cell)
     notes: list[str] = []
     data = given_data(data_of(run) if data is None else data, config.out)
-    require_cells(config, genotype)
+    require_cells(config, architecture)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
         config, notes = inherit_data_options(config, run, data)
@@ -75,11 +76,11 @@ def train(
         images = data
         require_nothing_to_load(config, images)
     shown = _shown(display, ranks)
-    prepared = prepare_training(config, images, genotype, ranks, notes)
-    job = TrainJob(prepared, images, genotype, shown)
+    prepared = prepare_training(config, images, architecture, ranks, notes)
+    job = TrainJob(prepared, images, architecture, shown)
     first = {
         "recipe.json": as_json({"format": "xnas-recipe"} | prepared.plan.recipe.to_json()),
-        "genotype.json": genotype.to_json(),
+        f"{architecture.key}.json": architecture.to_json(),
     }
     place = data if isinstance(data, str) else None
     return begin(TRAINING, job, images, data=place, display=shown, first=first)
@@ -101,8 +102,9 @@ def resume_training(
     shown = _shown(display, ranks)
 
     def build(folder: RunFolder, config: TrainConfig, images: Images) -> TrainJob:
-        genotype = _saved_genotype(folder, config)
-        return TrainJob(prepare_training(config, images, genotype, ranks), images, genotype, shown)
+        architecture = _saved_architecture(folder, config)
+        prepared = prepare_training(config, images, architecture, ranks)
+        return TrainJob(prepared, images, architecture, shown)
 
     return resume(TRAINING, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
@@ -111,14 +113,18 @@ class TrainJob:
     """A training as a run plays it: steps of gradient descent, and evaluations after epochs."""
 
     def __init__(
-        self, prepared: PreparedTraining, images: Images, genotype: Genotype, display: TrainDisplay
+        self,
+        prepared: PreparedTraining,
+        images: Images,
+        architecture: Architecture,
+        display: TrainDisplay,
     ) -> None:
         self.prepared, self.images, self.display = prepared, images, display
         self.training, self.ranks = prepared.training, prepared.training.ranks
         self.device = self.training.device
         self.seed = stream_seed(prepared.config.seed, "drop path")
         self.config = replace(prepared.config, cell=str(prepared.config.cell)[:LONGEST_CELL])
-        self.identity = {"genotype": genotype.to_json()}
+        self.identity = {architecture.key: architecture.to_json()}
         self.replay: Callable[[], None] | None = None
         self.records: list[TrainEpoch] = []
         self.best: Best | None = None
@@ -277,27 +283,29 @@ def _require_unfinished(folder: RunFolder, warn: Callable[[str], None]) -> None:
         folder.require_checkpoint(f"the model is damaged ({error})")
         warn(f"the model is damaged ({error}); the end of the training is written again")
         return
-    _restore_genotype(folder, card.genotype, warn)
+    _restore_architecture(folder, card.architecture, warn)
     raise FinishedError(
         f"the training in {folder.path} is finished; its network is in model.safetensors"
     )
 
 
-def _restore_genotype(folder: RunFolder, genotype: Genotype, warn: Callable[[str], None]) -> None:
+def _restore_architecture(
+    folder: RunFolder, architecture: Architecture, warn: Callable[[str], None]
+) -> None:
     """Write the genotype of a finished training again from its model, if the file is damaged."""
-    path = folder.path / "genotype.json"
+    path = folder.path / f"{architecture.key}.json"
     try:
-        Genotype.load(path)
+        ARCHITECTURES[architecture.key].load(path)
     except VersionError:
         return
     except GenotypeError as error:
         warn(f"{path} is damaged ({error}); it is written again from model.json")
-        folder.write_text(path.name, genotype.to_json())
+        folder.write_text(path.name, architecture.to_json())
 
 
-def _saved_genotype(folder: RunFolder, config: TrainConfig) -> Genotype:
+def _saved_architecture(folder: RunFolder, config: TrainConfig) -> Architecture:
     try:
-        return Genotype.load(folder.path / "genotype.json")
+        return load_architecture(genotype_file(folder.path))
     except GenotypeError as error:
         raise GenotypeError(
             f"{error}; the training was given the cell {config.cell}: restore the file from there"

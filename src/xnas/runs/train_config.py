@@ -21,7 +21,7 @@ from xnas.options import (
 from xnas.runs.options import ComputeOptions, RunOptions
 
 if TYPE_CHECKING:  # --help does without torch
-    from xnas.space import Genotype
+    from xnas.space import Architecture, Genotype
 
 PAPERS_SIDE = 32  # of the images that a cutout is said for
 
@@ -114,11 +114,9 @@ class TrainConfig(TrainOptions):
         return get_type_hints(cls, localns={"Genotype": Genotype})
 
 
-def require_cells(config: TrainConfig, genotype: Genotype) -> None:
-    """Raise for fewer cells than the network of a genotype needs, two of them reductions."""
-    from xnas.space import SPACES  # noqa: PLC0415 - imports torch
-
-    require_within("cells", config.cells, at_least(SPACES[genotype.space].defaults.least_cells))
+def require_cells(config: TrainConfig, architecture: Architecture) -> None:
+    """Raise for fewer cells than the network of an architecture needs."""
+    require_within("cells", config.cells, at_least(architecture.defaults.least_cells))
 
 
 def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:

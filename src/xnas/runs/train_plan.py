@@ -15,8 +15,7 @@ from xnas.runs.train_config import TrainConfig
 from xnas.space import (
     NETWORKS,
     PRESETS,
-    SPACES,
-    Genotype,
+    Architecture,
     NetworkSpec,
     build_network,
     count_macs,
@@ -91,7 +90,7 @@ class TrainPlan:
 
 def resolve(
     options: TrainConfig,
-    genotype: Genotype,
+    architecture: Architecture,
     *,
     dataset: str,
     examples: int,
@@ -103,7 +102,7 @@ def resolve(
 
     `examples` are the training images, `shape` is theirs: channels, height and width.
     """
-    recipe, notes = _merged(options, genotype, dataset)
+    recipe, notes = _merged(options, architecture, dataset)
     recipe, lines = _fitting_batch(options, recipe, examples)
     notes += lines
     _require_divisible(recipe.batch_size, options.accumulate, examples)
@@ -111,7 +110,7 @@ def resolve(
     if options.epochs is None and recipe.epochs * steps < recipe.least_steps:
         recipe = replace(recipe, epochs=math.ceil(recipe.least_steps / steps))
         notes.append(f"{recipe.epochs} epochs: {recipe.epochs * steps} steps from {examples} images")
-    spec = network_spec(genotype.space, recipe.network).but(
+    spec = network_spec(architecture, recipe.network).but(
         num_classes=classes,
         in_chans=shape[0],
         channels=recipe.channels,
@@ -120,7 +119,9 @@ def resolve(
         drop_path_rate=recipe.optimization.drop_path_rate,
     )
     if options.max_params is not None or options.max_macs is not None:
-        channels = _most_channels(options, spec, genotype, (shape[0], *recipe.images.seen(shape[1:])))
+        channels = _most_channels(
+            options, spec, architecture, (shape[0], *recipe.images.seen(shape[1:]))
+        )
         recipe, spec = replace(recipe, channels=channels), spec.but(channels=channels)
         notes.append(f"{channels} channels, the most within the limits")
     gpu = device.type == "cuda"
@@ -138,25 +139,25 @@ def resolve(
     )
 
 
-def _network_name(options: TrainConfig, recipe: Recipe, genotype: Genotype) -> str:
+def _network_name(options: TrainConfig, recipe: Recipe, architecture: Architecture) -> str:
     """The user's network, else the recipe's, else the first of a space that has networks of its own."""
     if options.network is not None:
         return options.network
-    names = SPACES[genotype.space].defaults.networks
+    names = architecture.defaults.networks
     return next(iter(names)) if NETWORKS.keys().isdisjoint(names) else recipe.network
 
 
-def _merged(options: TrainConfig, genotype: Genotype, dataset: str) -> tuple[Recipe, list[str]]:
+def _merged(options: TrainConfig, architecture: Architecture, dataset: str) -> tuple[Recipe, list[str]]:
     """The recipe for the dataset and the cell, with the user's numbers in place of its own."""
     recipe, notes = recipe_for(options.recipe, dataset), []
-    recipe = replace(recipe, network=_network_name(options, recipe, genotype))
-    kind = network_spec(genotype.space, recipe.network)
+    recipe = replace(recipe, network=_network_name(options, recipe, architecture))
+    kind = network_spec(architecture, recipe.network)
     if isinstance(options.cell, str) and options.cell in PRESETS:
         recipe = replace(recipe, channels=PRESETS[options.cell], cells=kind.cells)
-    if not SPACES[genotype.space].defaults.recipe_sizes:
+    if not architecture.defaults.recipe_sizes:
         plain = replace(recipe.optimization, auxiliary_weight=0.0, drop_path_rate=0.0)
         recipe = replace(recipe, channels=kind.channels, cells=kind.cells, optimization=plain)
-        notes.append(f"the network of the space {genotype.space}: no auxiliary tower, no drop path")
+        notes.append(f"the network of {architecture.origin}: no auxiliary tower, no drop path")
     own, images = recipe.optimization, recipe.images
     policy = _given(options.auto_augment, images.auto_augment or "none")
     merged = replace(
@@ -234,14 +235,14 @@ def _require_divisible(batch: int, parts: int, examples: int) -> None:
 
 
 def _most_channels(
-    options: TrainConfig, spec: NetworkSpec, genotype: Genotype, shape: tuple[int, int, int]
+    options: TrainConfig, spec: NetworkSpec, architecture: Architecture, shape: tuple[int, int, int]
 ) -> int:
     """The most even channels whose network stays within the limits; costs grow with channels."""
     plain = spec.for_inference
 
     def fits(channels: int) -> bool:
         with torch.device("meta"):
-            model = build_network(genotype, plain.but(channels=channels))
+            model = build_network(architecture, plain.but(channels=channels))
         within = options.max_params is None or count_parameters(model) <= options.max_params
         return within and (options.max_macs is None or count_macs(model, shape) <= options.max_macs)
 

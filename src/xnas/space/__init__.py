@@ -1,5 +1,6 @@
 """What a search may find: spaces, cells, the genotypes that name them and the networks built of them."""
 
+from xnas.space.architecture import Architecture, find_architecture
 from xnas.space.create import (
     build_network,
     count_macs,
@@ -21,6 +22,7 @@ __all__ = [
     "NETWORKS",
     "PRESETS",
     "SPACES",
+    "Architecture",
     "CellGenotype",
     "CellKind",
     "Edge",
@@ -40,6 +42,7 @@ __all__ = [
     "discretize",
     "encoding_of",
     "explain",
+    "find_architecture",
     "find_genotype",
     "list_cells",
     "network_spec",

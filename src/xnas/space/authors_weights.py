@@ -65,10 +65,6 @@ def load_authors_weights(path: Path | str, model: Network) -> Network:
     it does not fit, a ConfigError says why and the model stays as it was. An auxiliary tower keeps the
     weights that it has.
     """
-    if not isinstance(model, CellNetwork):
-        raise ConfigError(
-            f"the authors' weights fit networks of create_model, not {type(model).__name__}"
-        )
     names = _names(model)
     own = model.state_dict()
     theirs = _read(Path(path))
@@ -105,6 +101,10 @@ def to_authors_layout(model: Network) -> dict[str, Tensor]:
 
 def _names(model: Network) -> dict[str, str]:
     """Our name of every tensor but the auxiliary tower's -> the authors'."""
+    if not isinstance(model, CellNetwork):
+        raise ConfigError(
+            f"the authors' weights fit networks of create_model, not {type(model).__name__}"
+        )
     names = {}
     for ours, theirs in _prefixes(model):
         for name in model.get_submodule(ours).state_dict():
@@ -112,7 +112,7 @@ def _names(model: Network) -> dict[str, str]:
     return names
 
 
-def _prefixes(model: Network) -> Prefixes:
+def _prefixes(model: CellNetwork) -> Prefixes:
     if isinstance(model.stem, ImagenetStem):
         yield "stem.quarter", "stem0"
         yield "stem.eighth", "stem1"

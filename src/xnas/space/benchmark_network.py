@@ -52,6 +52,7 @@ class BenchmarkNetwork(Network):
     def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
         _require_plain(spec)
         super().__init__(genotype, spec)
+        self.genotype = genotype
         channels = spec.channels
         self.stem = nn.Sequential(
             nn.Conv2d(spec.in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)

@@ -10,11 +10,11 @@ from torch import nn
 from xnas.errors import ConfigError, UnknownNameError
 from xnas.nn.parameters import require_module
 from xnas.registry import known_names
+from xnas.space.architecture import Architecture, find_architecture
 from xnas.space.genotype import Genotype
 from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
-from xnas.space.spaces import SPACES
-from xnas.space.zoo import PRESETS, find_genotype
+from xnas.space.zoo import PRESETS
 
 
 def create_model(
@@ -44,10 +44,10 @@ def create_model(
     >>> model(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 7])
     """
-    genotype = find_genotype(cell)
-    if channels is None and network == "cifar" and not isinstance(cell, Genotype):
+    architecture = find_architecture(cell)
+    if channels is None and network == "cifar" and isinstance(cell, str | Path):
         channels = PRESETS.get(str(cell))
-    spec = network_spec(genotype.space, network).but(
+    spec = network_spec(architecture, network).but(
         num_classes=num_classes,
         in_chans=in_chans,
         channels=channels,
@@ -57,28 +57,27 @@ def create_model(
         auxiliary=auxiliary,
         drop_path_rate=drop_path_rate,
     )
-    return build_network(genotype, spec)
+    return build_network(architecture, spec)
 
 
-def network_spec(space: str, network: str = "cifar") -> NetworkSpec:
-    """Return the network of that name for cells of a space, with the sizes it has by default."""
-    known = SPACES[space].defaults.networks
+def network_spec(architecture: Architecture, network: str = "cifar") -> NetworkSpec:
+    """Return the network of that name for an architecture, with the sizes it has by default."""
+    known = architecture.defaults.networks
     if network not in known:
         raise UnknownNameError(f"no network called {network!r}; {known_names(network, known)}")
     return known[network]
 
 
-def build_network(genotype: Genotype, spec: NetworkSpec) -> Network:
-    """Return the network of a genotype as it is described, with random weights."""
-    space = SPACES[genotype.space]
-    network_spec(genotype.space, spec.network)
+def build_network(architecture: Architecture, spec: NetworkSpec) -> Network:
+    """Return the network of an architecture as it is described, with random weights."""
+    network_spec(architecture, spec.network)
     for name, value, least in (
         ("num_classes", spec.num_classes, 1),
-        ("cells", spec.cells, space.defaults.least_cells),
+        ("cells", spec.cells, architecture.defaults.least_cells),
     ):
         if value < least:
             raise ConfigError(f"{name} must be at least {least}, got {value}")
-    return space.network(genotype, spec)
+    return architecture.build(spec)
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -22,13 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from reprlib import repr as brief
+from typing import TYPE_CHECKING, ClassVar
 
 from xnas.errors import ConfigError, GenotypeError, VersionError
 from xnas.files import open_plain, whole_file
 from xnas.space.arch_string import read_arch
 from xnas.space.cell_genotype import NONE, CellGenotype, CellKind, Edge
 from xnas.space.notations import EdgeLists, require_keys
-from xnas.space.spaces import SPACES, SearchSpace
+from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
+
+if TYPE_CHECKING:
+    from xnas.space.network import Network
+    from xnas.space.network_spec import NetworkSpec
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 
@@ -50,6 +55,7 @@ class Genotype:
     'nasbench201'
     """
 
+    key: ClassVar[str] = "genotype"
     space: str
     normal: CellGenotype
     reduction: CellGenotype | None = None
@@ -122,6 +128,20 @@ class Genotype:
         if cell is None:
             raise GenotypeError(f"a genotype of the space {self.space!r} has no {kind} cell")
         return cell
+
+    @property
+    def origin(self) -> str:
+        """The search space, for messages."""
+        return f"the space {self.space}"
+
+    @property
+    def defaults(self) -> SpaceDefaults:
+        """Networks of the space, with the sizes that they have by default."""
+        return SPACES[self.space].defaults
+
+    def build(self, spec: NetworkSpec) -> Network:
+        """Return the network of the cells with random weights; `build_network` checks `spec` before."""
+        return SPACES[self.space].network(self, spec)
 
     def to_json(self) -> str:
         """Return JSON text, with one node per line."""

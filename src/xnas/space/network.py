@@ -33,6 +33,7 @@ from xnas.space.layout import cell_kinds, edge_stride
 from xnas.space.network_spec import NetworkSpec
 
 if TYPE_CHECKING:
+    from xnas.space.architecture import Architecture
     from xnas.space.genotype import Genotype
 
 NETWORKS = {
@@ -164,7 +165,6 @@ class Cell(Fusable):
 class Network(nn.Module, ABC):
     """What every final network is: features, a classifier on their mean, perhaps an auxiliary tower."""
 
-    genotype: Genotype
     num_features: int
     classifier: nn.Module
     stem: nn.Module
@@ -174,9 +174,9 @@ class Network(nn.Module, ABC):
     reductions = 2
     """Further halvings, by cells or between them."""
 
-    def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
+    def __init__(self, architecture: Architecture, spec: NetworkSpec) -> None:
         super().__init__()
-        self.genotype, self.spec = genotype, spec
+        self.architecture, self.spec = architecture, spec
         self.drop_path: DropPath | None = None
         self.auxiliary_tower: AuxiliaryTower | None = None
 
@@ -290,10 +290,12 @@ class Network(nn.Module, ABC):
 class CellNetwork(Network):
     """Cells stacked behind a stem. `create_model` makes one with the sizes of the paper."""
 
+    genotype: Genotype
     stem: CifarStem | ImagenetStem
 
     def __init__(self, genotype: Genotype, spec: NetworkSpec) -> None:
         super().__init__(genotype, spec)
+        self.genotype = genotype
         self.kinds = cell_kinds(spec.cells)
         self.stem = STEMS[spec.network](spec.in_chans, spec.stem_channels)
         self.halvings = self.stem.halvings

@@ -117,6 +117,11 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
     """Return the genotype of a published cell's name, a string, a file or a run folder."""
     if isinstance(cell, Genotype):
         return cell
+    return named_genotype(cell) or Genotype.load(genotype_file(cell))
+
+
+def named_genotype(cell: str | Path) -> Genotype | None:
+    """The genotype of a published cell's name or of a string; None for what could be a file."""
     if str(cell) in PRESETS:
         return zoo_cell("xnas").genotype
     if not isinstance(cell, str | Path):
@@ -125,15 +130,7 @@ def find_genotype(cell: str | Path | Genotype) -> Genotype:
         return zoo_cell(str(cell)).genotype
     if is_arch(cell):
         return Genotype.from_arch(cell)
-    return Genotype.load(genotype_file(cell))
-
-
-def run_of(cell: str | Path | Genotype) -> Path | None:
-    """The run folder that `find_genotype` would take this cell from, if it is one."""
-    if isinstance(cell, Genotype) or is_arch(cell) or str(cell) in (*PRESETS, *list_cells()):
-        return None
-    path = genotype_file(cell)
-    return None if path == Path(cell) else path.parent
+    return None
 
 
 def is_arch(cell: str | Path) -> bool:
