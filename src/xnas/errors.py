@@ -8,6 +8,7 @@ command line prints that line and exits with status 2.
     │   ├── DamagedFileError               a file of ours that is damaged, cut short or changed
     │   ├── DeviceError                    a checkpoint that only another kind of device can resume
     │   ├── FinishedError                  a run to be resumed that has nothing left to do
+    │   ├── LockedError                    a run folder that another process holds
     │   ├── StorageError                   a full disk, a missing permission: the file system refused
     │   └── UnknownNameError (a KeyError)  a name that a registry does not hold
     ├── DatasetError                       images that are missing, cannot be read or cannot be split
@@ -42,6 +43,10 @@ class DeviceError(ConfigError):
 
 class FinishedError(ConfigError):
     """A run to be resumed that has nothing left to do."""
+
+
+class LockedError(ConfigError):
+    """A run folder that another process holds: a program tries again later."""
 
 
 class StorageError(ConfigError):

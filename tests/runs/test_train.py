@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 import torch
@@ -242,6 +243,34 @@ def test_a_training_that_was_stopped_ends_like_one_that_was_not(tmp_path, finish
     assert "resuming after step 10" in display.lines
     assert again.test == result.test
     same_runs(whole, out)
+
+
+def test_a_training_stops_after_the_epoch_that_is_asked_for_and_resumes_bit_for_bit(tmp_path, finished):
+    whole, result, _ = finished
+    out, display = tmp_path / "parts", Listening()
+    first = train(tiny(out=out, **EVERYTHING), pictures(), display=display, until=1)
+    assert (len(first.epochs), first.test, first.finished) == (1, None, False)
+    assert display.lines[-1].startswith("stopped after step 4; resume with: xnas.resume_training")
+    assert not (out / "model.json").exists()
+    assert not (out / "test.json").exists()
+    torch.manual_seed(1)
+    parts = []
+    thread = Thread(target=lambda: parts.append(resume_training(out, data=pictures(), until=2)))
+    thread.start()  # signals belong to the main thread; stopping by epochs needs none
+    thread.join()
+    again = resume_training(out, data=pictures(), until=1)  # it is there already
+    assert [len(part.epochs) for part in (*parts, again)] == [2, 2]
+    last = resume_training(out, data=pictures(), until=9)
+    assert (last.finished, last.test) == (True, result.test)
+    assert "until" not in read(out / "config.json")["config"]
+    same_runs(whole, out)
+
+
+@pytest.mark.parametrize("until", [0, -1, True, 1.0])
+def test_an_epoch_to_stop_after_that_is_none_is_refused(until, tmp_path):
+    for call in (lambda: train(tiny(), until=until), lambda: resume_training(tmp_path, until=until)):
+        with pytest.raises(ConfigError, match="until must be a whole number of epochs from 1 on, got"):
+            call()
 
 
 def test_a_stop_in_the_last_step_stops_nothing(tmp_path, finished):

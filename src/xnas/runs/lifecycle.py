@@ -63,12 +63,19 @@ class Position:
     done: int
     """Steps of all epochs that are done."""
     left: int
-    """Steps to come."""
+    """Steps to come, until the end or the stop below."""
+    until: int | None = None
+    """The epoch after which this call stops; None for the last."""
 
     @property
     def finished(self) -> bool:
-        """Whether all epochs have ended."""
-        return self.epoch >= self.epochs
+        """Whether this call has nothing left to do."""
+        return self.epoch >= (self.epochs if self.until is None else min(self.until, self.epochs))
+
+    @property
+    def paused(self) -> bool:
+        """Whether this call has nothing left to do, but another one has."""
+        return self.finished and self.epoch < self.epochs
 
 
 class Job(Protocol[Record, Result_co]):
@@ -134,7 +141,10 @@ class Job(Protocol[Record, Result_co]):
         """Take note of the epochs before a resumption."""
 
     def conclude(self, folder: RunFolder, records: Sequence[Record]) -> Result_co:
-        """Write what was found, last the file whose presence says that the run is finished."""
+        """Write what was found, last the file whose presence says that the run is finished.
+
+        A job that is paused writes nothing and gives what was measured so far.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +346,8 @@ class _Run(Generic[Settings, Record]):
             except WaitInterrupted:
                 late = f"images did not come; {folder.saved()}"
                 raise Interrupted(f"{self._stopped(job)} ({late})") from None
+            if job.position().paused:
+                self.display.say(self._stopped(job))
         last = f"after the last {self.kind.unit}, {job.position().done}"
         with explain_failures(lambda: last, folder.saved):
             result = job.conclude(folder, records)

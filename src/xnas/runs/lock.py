@@ -1,4 +1,8 @@
-"""The lock of a run folder: one process at a time runs in it."""
+"""The lock of a run folder: one process at a time runs in it.
+
+File systems that several machines share lock files between machines, but not all lock folders. Work that
+may be repeated on another machine therefore holds a file of its own as well.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from xnas.errors import ConfigError
+from xnas.errors import LockedError
 
 _handles: set[int] = set()
 
@@ -28,20 +32,22 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 @contextmanager
 def locked(folder: Path, storage_errors: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Hold the lock of a folder; raises if another process holds it.
+    """Hold the lock of a folder, or of a file; raises a LockedError if another process holds it.
 
-    The folder itself is locked, because the files in it are replaced when they are written. The lock
-    ends with the process, even if it is killed. `storage_errors` explains failures of the file system.
+    The folder itself is locked, because the files in it are replaced when they are written. A file is
+    made if it is not there. The lock ends with the process, even if it is killed. `storage_errors`
+    explains failures of the file system.
     """
-    with storage_errors():
-        handle = os.open(folder, os.O_RDONLY)
+    with storage_errors():  # NFS locks files that are open for writing
+        flags = os.O_RDONLY if folder.is_dir() else os.O_RDWR | os.O_CREAT
+        handle = os.open(folder, flags | os.O_CLOEXEC, 0o666)
     _handles.add(handle)
     try:
         with storage_errors():
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ConfigError(f"another process is running in {folder}; wait for it") from None
+                raise LockedError(f"another process is running in {folder}; wait for it") from None
         try:
             yield
         finally:  # closing alone would leave the lock to a process that a library has forked

@@ -42,6 +42,8 @@ class TrainResult:
     """Of the last weights, on test images that nothing else has seen; None if there are none."""
     parameters: int
     macs: int
+    finished: bool = True
+    """Whether all epochs were trained; False if the training was stopped by `until`."""
 
     def __repr__(self) -> str:
         """The main numbers in one line."""

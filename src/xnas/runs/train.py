@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 import torch
@@ -44,12 +45,19 @@ LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
 
 
 def train(
-    config: TrainConfig, data: str | Path | Images | None = None, *, display: TrainDisplay | None = None
+    config: TrainConfig,
+    data: str | Path | Images | None = None,
+    *,
+    display: TrainDisplay | None = None,
+    until: int | None = None,
 ) -> TrainResult:
     """Train the network of a cell on `data` (a dataset's name, a folder, or images).
 
     By default on the images of the run that the cell comes from, for other cells on the embedded digits.
     On the images of that run, its data options apply unless `config` has others.
+
+    `until` stops after that epoch, as Ctrl-C would, with a checkpoint. The schedules are those of all
+    epochs; nothing is tested, no model is written, and `resume_training` resumes.
 
     >>> import torch
     >>> from xnas import ImageData
@@ -62,6 +70,7 @@ def train(
     1
     """
     require_config("train", TrainConfig, config)
+    _require_epoch(until)
     ranks = join_ranks()
     architecture = architecture_of(config.cell)
     run = run_of(config.cell)
@@ -77,7 +86,7 @@ def train(
         require_nothing_to_load(config, images)
     shown = _shown(display, ranks)
     prepared = prepare_training(config, images, architecture, ranks, notes)
-    job = TrainJob(prepared, images, architecture, shown)
+    job = TrainJob(prepared, images, architecture, shown, until=until)
     first = {
         "recipe.json": as_json({"format": "xnas-recipe"} | prepared.plan.recipe.to_json()),
         f"{architecture.key}.json": architecture.to_json(),
@@ -91,20 +100,23 @@ def resume_training(
     *,
     data: Images | None = None,
     display: TrainDisplay | None = None,
+    until: int | None = None,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> TrainResult:
     """Resume a training that was stopped, from its last checkpoint or, without one, from its start.
 
     Its settings hold, except for `backend`, `compile`, `device`, `data_dir` and `checkpoint_minutes`,
-    which may be given for this call.
+    which may be given for this call. `until` is that of `train`; a training that is there already is
+    not changed, and what it has measured is returned.
     """
+    _require_epoch(until)
     ranks = join_ranks()
     shown = _shown(display, ranks)
 
     def build(folder: RunFolder, config: TrainConfig, images: Images) -> TrainJob:
         architecture = _saved_architecture(folder, config)
         prepared = prepare_training(config, images, architecture, ranks)
-        return TrainJob(prepared, images, architecture, shown)
+        return TrainJob(prepared, images, architecture, shown, until=until)
 
     return resume(TRAINING, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
@@ -118,8 +130,11 @@ class TrainJob:
         images: Images,
         architecture: Architecture,
         display: TrainDisplay,
+        *,
+        until: int | None = None,
     ) -> None:
-        self.prepared, self.images, self.display = prepared, images, display
+        """`until` is the epoch after which it pauses; None for none."""
+        self.prepared, self.images, self.display, self.until = prepared, images, display, until
         self.training, self.ranks = prepared.training, prepared.training.ranks
         self.device = self.training.device
         self.seed = stream_seed(prepared.config.seed, "drop path")
@@ -132,13 +147,15 @@ class TrainJob:
     def position(self) -> Position:
         """In steps."""
         training, s = self.training, self.training.settings
+        last = s.epochs if self.until is None else min(self.until, s.epochs)
         return Position(
             epoch=training.epoch,
             epochs=s.epochs,
             step=training.step_in_epoch,
             steps=s.steps_per_epoch,
             done=training.steps,
-            left=s.epochs * s.steps_per_epoch - training.steps,
+            left=max(0, last * s.steps_per_epoch - training.steps),
+            until=self.until,
         )
 
     def introduction(self) -> list[str]:
@@ -216,8 +233,13 @@ class TrainJob:
         self.records = list(records)
 
     def conclude(self, folder: RunFolder, records: Sequence[TrainEpoch]) -> TrainResult:
-        """Test the last weights, once, and write the model last: it says that the run is finished."""
+        """Test the last weights, once, and write the model last: it says that the run is finished.
+
+        Nothing of that is done after an epoch that is not the last.
+        """
         training, prepared = self.training, self.prepared
+        if self.position().paused:
+            return self._result(folder, records, None)
         if training.average is not None:
             training.average.swap()
         batches = prepared.test_batches()
@@ -225,12 +247,18 @@ class TrainJob:
         if test is not None:
             folder.write_json("test.json", {"format": "xnas-test", "version": 1} | asdict(test))
         self._save_models(folder, test)
+        return self._result(folder, records, test)
+
+    def _result(
+        self, folder: RunFolder, records: Sequence[TrainEpoch], test: Evaluation | None
+    ) -> TrainResult:
         return TrainResult(
             out=str(folder.path),
             epochs=tuple(records),
             test=test,
-            parameters=prepared.parameters,
-            macs=prepared.macs,
+            parameters=self.prepared.parameters,
+            macs=self.prepared.macs,
+            finished=not self.position().paused,
         )
 
     def _save_models(self, folder: RunFolder, test: Evaluation | None) -> None:
@@ -265,6 +293,11 @@ class TrainJob:
         autocast = self.training.settings.autocast
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=autocast):
             return evaluate(self.training.model, batches, self.prepared.classes)
+
+
+def _require_epoch(until: int | None) -> None:
+    if until is not None and (isinstance(until, bool) or not isinstance(until, int) or until < 1):
+        raise ConfigError(f"until must be a whole number of epochs from 1 on, got {brief(until)}")
 
 
 def _shown(display: TrainDisplay | None, ranks: Ranks) -> TrainDisplay:
