@@ -1,0 +1,152 @@
+"""What every registered sampler keeps, on every space that it takes. A new one joins by its name."""
+
+import random
+import statistics
+from itertools import islice
+
+import pytest
+from sampling_games import done, failed, planted, play, replay
+
+from xnas.errors import ConfigError
+from xnas.samplers import SAMPLERS
+from xnas.space import encoding_of
+
+SPACES_HERE = ("nasbench201", "darts", "nasnet")
+SMALL = {"evolution": {"population": 6, "sample": 3}}
+"""Settings with which a sampler passes all its phases within `FEW` evaluations, in a second."""
+FEW = 24
+BY_RANK = {"random", "evolution", "local", "tpe"}
+"""Samplers that a monotone change of values does not move."""
+FINDS_THE_BEST = {"local": {}, "evolution": {"population": 30, "sample": 10}}
+"""Samplers that find the planted cell in every seed within 300 evaluations, with these settings."""
+LEAST_MEAN = {}
+"""Samplers that need other settings than `SMALL` to be better than random search."""
+
+
+def takes(name, space):
+    spaces = SAMPLERS[name].spaces
+    return spaces is None or space in spaces
+
+
+CASES = [(name, space) for name in SAMPLERS for space in SPACES_HERE if takes(name, space)]
+NAMES = list(SAMPLERS)
+
+
+def space_for(name):
+    """The space of tests that need one alone: the smallest that the sampler takes."""
+    return next(space for space in SPACES_HERE if takes(name, space))
+
+
+def made(name, space=None, seed=0, **settings):
+    encoding = encoding_of(space or space_for(name))
+    return SAMPLERS[name](encoding, seed, SMALL.get(name, {}) | settings)
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+class TestOnEverySpace:
+    def test_a_seed_and_its_tells_give_the_asks_which_are_cells_of_the_space(self, name, space):
+        encoding = encoding_of(space)
+        first = play(made(name, space), planted, FEW)
+        assert play(made(name, space), planted, FEW) == first
+        other = play(made(name, space, seed=1), planted, 10)
+        assert [trial.genotype for trial, _ in other] != [trial.genotype for trial, _ in first[:10]]
+        for trial, _ in first:
+            assert trial.genotype.space == space
+            again = encoding.decode(encoding.encode(trial.genotype))
+            assert encoding.encode(again) == encoding.encode(trial.genotype)
+            for mine, its in zip(trial.genotype.normal.nodes, again.normal.nodes, strict=True):
+                assert set(mine) == set(its)
+            assert trial.parent is None or trial.parent < trial.number
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEverySampler:
+    @pytest.mark.parametrize("order", range(3))
+    def test_any_interleaving_ends_without_repeating_a_number(self, name, order):
+        sampler, draw, waiting, numbers = made(name), random.Random(order), [], []
+        while len(numbers) < FEW:
+            trial = sampler.ask() if len(waiting) < 5 and draw.random() < 0.7 else None
+            if trial is not None:
+                numbers.append(trial.number)
+                waiting.append(trial)
+                continue
+            if not waiting:
+                trial = sampler.ask()
+                assert trial is not None or sampler.finished  # nothing is open, so it may not wait
+                if trial is None:
+                    break
+                numbers.append(trial.number)
+                waiting.append(trial)
+                continue
+            told = waiting.pop(draw.randrange(len(waiting)))
+            sampler.tell(done(told.number, planted(told.genotype)))
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) == FEW or sampler.finished
+
+    def test_failures_count_and_are_no_parents_and_no_answer(self, name):
+        sampler = made(name)
+        played = play(sampler, planted, FEW, fails=lambda number: number % 3 == 0, window=2)
+        assert len(played) == FEW or sampler.finished
+        bad = {trial.number for trial, value in played if value is None}
+        assert bad
+        assert not [t for t, _ in played if t.parent in bad and t.budget is None]
+        assert sampler.best().number not in bad
+
+    def test_failures_alone_leave_no_answer(self, name):
+        sampler = made(name)
+        play(sampler, planted, 12, fails=lambda _: True)
+        with pytest.raises(ConfigError, match="no trial has a value yet"):
+            sampler.best()
+
+    def test_the_best_has_the_largest_value_and_comes_first_of_equals(self, name):
+        sampler = made(name)
+        played = play(sampler, planted, FEW, window=3)
+        most = max(value for _, value in played)
+        assert sampler.best() == next(trial for trial, value in played if value == most)
+
+    @pytest.mark.parametrize("window", [1, 3])
+    def test_a_replayed_ledger_continues_as_if_nothing_had_happened(self, name, window):
+        events = []
+        play(made(name), planted, FEW, window=window, events=events)
+        for cut in {0, 1, 2, len(events) // 3, len(events) // 2, len(events) - 1}:
+            sampler = made(name)
+            replay(sampler, events[:cut])
+            replay(sampler, events[cut:])
+
+    def test_equal_values_are_no_trouble(self, name):
+        played = play(made(name), lambda _: 0.5, FEW, window=2)
+        assert played
+
+    def test_what_was_told_is_not_told_again(self, name):
+        sampler = made(name)
+        trial = sampler.ask()
+        sampler.tell(failed(trial.number))
+        with pytest.raises(ConfigError, match="trial 0 was told already"):
+            sampler.tell(done(0, 0.5))
+
+
+@pytest.mark.parametrize("name", sorted(BY_RANK & set(NAMES)))
+def test_ranks_alone_decide(name):
+    values = [play(made(name), value, 40) for value in (planted, lambda cell: planted(cell) ** 3)]
+    assert [trial for trial, _ in values[0]] == [trial for trial, _ in values[1]]
+
+
+@pytest.mark.parametrize("name", sorted(FINDS_THE_BEST))
+def test_the_planted_cell_is_found(name):
+    for seed in range(5):
+        sampler = SAMPLERS[name](encoding_of("nasbench201"), seed, FINDS_THE_BEST[name])
+        assert max(value for _, value in islice(play(sampler, planted, 300), 300)) == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"random"} - set(FINDS_THE_BEST)))
+def test_others_are_better_than_random_search_on_average(name):
+    """The mean of ten seeds of the best value among so many evaluations as random search has."""
+
+    def mean(sampler_name, settings):
+        found = []
+        for seed in range(10):
+            sampler = SAMPLERS[sampler_name](encoding_of(space_for(name)), seed, settings)
+            found.append(max(value for _, value in play(sampler, planted, 40)))
+        return statistics.mean(found)
+
+    assert mean(name, LEAST_MEAN.get(name, SMALL.get(name, {}))) > mean("random", {})
