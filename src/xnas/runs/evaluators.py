@@ -1,0 +1,87 @@
+"""Evaluators: what a cell is worth. A search that samples cells knows nothing else of them.
+
+    evaluator = EVALUATORS["table"].build(config, images)
+    result = evaluate_trial(evaluator, trial, folder)
+
+An evaluator is made once per run, from the options and the data: images, or their name as it was given
+if `needs_images` is off. It travels to
+the processes of a pool, so it can be pickled, and gives the same result for the same trial wherever and
+however often it is asked. `folder` is where it may write while it evaluates this trial, such as
+RUN/trials/00017. One that trains resumes there what was begun, and reads what is finished.
+
+`table` and `surrogate` ask a benchmark. Add yours with `EVALUATORS.add(name, EvaluatorKind(...))`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from xnas.errors import GenotypeError, RoundError
+from xnas.process.failures import failure
+from xnas.registry import Registry
+from xnas.runs.sample_config import SampleConfig
+from xnas.samplers import Result, Trial
+from xnas.space import Genotype
+from xnas.space.network_size import NetworkSize
+from xnas.words import short
+
+
+class Evaluator(Protocol):
+    """Knows, estimates or measures the validation accuracy of cells."""
+
+    @property
+    def line(self) -> str:
+        """What is done for a cell, in one line."""
+
+    def evaluate(self, trial: Trial, folder: Path) -> Result:
+        """Return the result of a trial: a share, and `at` which epoch it was measured.
+
+        A RoundError, a GenotypeError or a lack of memory makes the trial a failed one; any other error
+        ends the run.
+        """
+
+    def size(self, genotype: Genotype) -> NetworkSize:
+        """Return the size of the network that is evaluated, which limits hold for."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorKind:
+    """An entry of `EVALUATORS`."""
+
+    build: Callable[[SampleConfig, Any], Evaluator]
+    """Called with the options and the data: `Images`, or without `needs_images` a name or None."""
+    summary: str
+    """What it does, in one line."""
+    needs_images: bool = True
+
+
+EVALUATORS: Registry[EvaluatorKind] = Registry("evaluator")
+"""Evaluators by name; add your own with `EVALUATORS.add`."""
+
+
+def evaluate_trial(evaluator: Evaluator, trial: Trial, folder: Path) -> Result:
+    """Evaluate one trial in its folder. What a pool calls, in whatever process.
+
+    Failures of the training, of the cell and of memory become a failed result with their line; it is not
+    tried again. Everything else is raised: lost files or processes are the pool's affair.
+    """
+    started = time.perf_counter()
+    try:
+        result = evaluator.evaluate(trial, folder)
+    except (RoundError, GenotypeError) as error:
+        result = Result(number=trial.number, value=None, state="failed", reason=short(error))
+    except (MemoryError, RuntimeError) as error:
+        reason = failure(error)
+        if reason is None:
+            raise
+        result = Result(number=trial.number, value=None, state="failed", reason=reason)
+    return replace(result, cost={"seconds": time.perf_counter() - started, **result.cost})
+
+
+def trial_folder(trials: Path, number: int) -> Path:
+    """The folder of one trial: RUN/trials/00017."""
+    return trials / f"{number:05}"

@@ -1,0 +1,100 @@
+"""Options of a search that draws whole cells: where they come from, how they are evaluated, how many."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from xnas.errors import ConfigError
+from xnas.options import POSITIVE, at_least, at_most, option
+from xnas.runs.train_config import TrainOptions
+
+WORDS = {"true": True, "false": False, "none": None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleConfig(TrainOptions):
+    """Options of one search by sampling. Those of a training hold for the evaluator that trains.
+
+    >>> SampleConfig(sampler="evolution", settings="population=10,sample=3").sampler_settings
+    {'population': 10, 'sample': 3}
+    """
+
+    GROUP: ClassVar[str] = "Search"
+
+    space: str = "darts"
+    """Search space: darts, nasbench201, nasnet, or another that has an encoding."""
+    sampler: str = "evolution"
+    """How cells are drawn: random, evolution, local, or another that is registered."""
+    settings: str | None = None
+    """Settings of the sampler, such as population=10,sample=3. Default: the sampler's own."""
+    evaluator: str = "train"
+    """How cells are evaluated: train (a training each), table (NAS-Bench-201's, see --truth), surrogate
+    (estimated from the cells of --truth), or another that is registered."""
+    evaluations: int = option(100, at_least(1), on_resume="change")
+    """Cells to evaluate. A resumed search may be given more."""
+    at_once: int = option(1, at_least(1), at_most(1 << 16))
+    """Cells that are evaluated in parallel. Cell n + AT_ONCE is asked when cells 0 to n are known."""
+    unordered: bool = False
+    """Report each result to the sampler as it comes: no waiting for slow ones, but another run of the
+    same seed may ask other cells."""
+    pool: str = option("local", on_resume="change")
+    """Where cells are evaluated: local (in this process), or another pool that is registered."""
+    tied: bool = False
+    """Draw one cell for both kinds: the reduction cell equals the normal one."""
+    truth: Path | None = option(None, on_resume="change")
+    """CSV of a benchmark: what the evaluators table and surrogate read. With others it is asked for the
+    best cell, for the report alone."""
+    weights: Path | None = option(None, on_resume="change")
+    """Run folder of a search whose shared weights evaluate the cells."""
+    max_params: float | None = option(None, POSITIVE)
+    """Evaluate no cell whose network has more parameters."""
+    max_macs: float | None = option(None, POSITIVE)
+    """Evaluate no cell whose network needs more multiply-accumulates per image."""
+    epochs: int | None = option(None, at_least(1))
+    """Epochs of an evaluation. Default: the recipe's; the table knows 12 (its default) and 200."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.sampler_settings
+        from xnas.space import SPACES  # noqa: PLC0415 - imports torch, which --help does without
+
+        _ = SPACES[self.space]
+
+    @property
+    def sampler_settings(self) -> dict[str, Any]:
+        """The settings of the sampler, by name."""
+        return parse_settings(self.settings or "")
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """`population=10,rate=0.1` as names with numbers, true, false, none or words."""
+    found: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not name or not equals or not value:
+            raise ConfigError(
+                f"--settings must be like population=10,sample=3, got {part!r} in {text!r}"
+            )
+        if name in found:
+            raise ConfigError(f"--settings names {name!r} twice, got {text!r}; give it once")
+        found[name] = _value(value)
+    return found
+
+
+def settings_text(settings: Mapping[str, object]) -> str | None:
+    """The settings of a sampler as `--settings` takes them; None without any."""
+    return ",".join(f"{name}={value}" for name, value in settings.items()) or None
+
+
+def _value(text: str) -> object:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, int | float) else text
