@@ -1,5 +1,19 @@
 """How a mixture learns: one file per method, found by name."""
 
+from xnas.methods import (  # noqa: F401 - registers their methods
+    asap,
+    beta,
+    darts_minus,
+    drnas,
+    dso,
+    fair,
+    gaea,
+    gdas,
+    proxyless,
+    sdarts,
+    sharp,
+    snas,
+)
 from xnas.methods.darts import Darts
 from xnas.methods.game import Game
 from xnas.methods.passes import Looks, Passes, Seen
