@@ -3,21 +3,45 @@
 from xnas.samplers.book import Book
 from xnas.samplers.evolution import Evolution, EvolutionSettings
 from xnas.samplers.local_search import LocalSearch, LocalSettings
-from xnas.samplers.protocol import SAMPLERS, Accepts, Result, Sampler, SamplerKind, Trial
+from xnas.samplers.optuna_study import BohbSettings, HalvingSettings, OptunaSampler, OptunaSettings
+from xnas.samplers.protocol import (
+    SAMPLERS,
+    Accepts,
+    BeginsWith,
+    Result,
+    Sampler,
+    SamplerKind,
+    Trial,
+)
+from xnas.samplers.proxy_search import ProxySearch, ProxySettings, proxy_score
 from xnas.samplers.random_search import RandomSearch, RandomSettings
+from xnas.samplers.surrogate_rounds import BananasSettings, NpenasSettings, SurrogateRounds
+from xnas.samplers.zero_cost import PROXIES
 
 __all__ = [
+    "PROXIES",
     "SAMPLERS",
     "Accepts",
+    "BananasSettings",
+    "BeginsWith",
+    "BohbSettings",
     "Book",
     "Evolution",
     "EvolutionSettings",
+    "HalvingSettings",
     "LocalSearch",
     "LocalSettings",
+    "NpenasSettings",
+    "OptunaSampler",
+    "OptunaSettings",
+    "ProxySearch",
+    "ProxySettings",
     "RandomSearch",
     "RandomSettings",
     "Result",
     "Sampler",
     "SamplerKind",
+    "SurrogateRounds",
     "Trial",
+    "proxy_score",
 ]

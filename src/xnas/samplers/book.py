@@ -47,11 +47,16 @@ class Book:
         return trial
 
     def best(self) -> Trial:
-        """Return the told trial of the largest value, the earlier one of equals."""
+        """Return the told trial of the largest value, the earlier one of equals.
+
+        Where trials have budgets, it is one of the largest budget told: the learning rate falls over all
+        epochs, so a training that was stopped early is not a shorter one, and values of different
+        budgets cannot be compared.
+        """
         done = [(trial, result.value) for trial, result in self.told if result.value is not None]
         if not done:
             raise ConfigError(
                 f"no trial has a value yet: {len(self.told)} were told, of which {self.failed} failed; "
                 "tell one that is done"
             )
-        return max(done, key=lambda pair: (pair[1], -pair[0].number))[0]
+        return max(done, key=lambda pair: (pair[0].budget or 0, pair[1], -pair[0].number))[0]

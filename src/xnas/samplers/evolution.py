@@ -10,6 +10,7 @@ differs.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -64,12 +65,18 @@ class Evolution:
         self.queue: deque[_Member] = deque(maxlen=settings.population)
         """The living members, the oldest first; those that failed never enter."""
         self._choices: dict[int, Choices] = {}
+        self._first: deque[Choices] = deque()
         self._draw = Random(seed)
+
+    def begin_with(self, cells: Sequence[Choices]) -> None:
+        """Ask these cells, in this order, in place of as many random ones; before the first ask."""
+        self._first.extend(cells)
 
     def ask(self) -> Trial:
         """Return the next trial."""
         if self.book.asked < self.settings.population or not self.queue:
-            parent, choices = None, self.encoding.draw(self._draw)
+            parent = None
+            choices = self._first.popleft() if self._first else self.encoding.draw(self._draw)
         else:
             drawn = [self._draw.choice(self.queue) for _ in range(self.settings.sample)]
             best = max(drawn, key=lambda member: member.value)

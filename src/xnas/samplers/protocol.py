@@ -29,14 +29,14 @@ Settings are checked by their dataclass, and one that it does not know is refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from xnas.errors import ConfigError
 from xnas.options import Options
 from xnas.registry import Registry, known_names
-from xnas.space.encoding import Encoding
+from xnas.space.encoding import Choices, Encoding
 from xnas.space.genotype import Genotype
 
 
@@ -104,6 +104,13 @@ class Accepts(Protocol):
 
     def accept(self, trial: Trial) -> None:
         """Take `trial` as what `ask` would have returned now; the next `ask` then computes its own."""
+
+
+class BeginsWith(Protocol):
+    """A sampler that can be given the cells to ask first, such as the best of a zero-cost proxy."""
+
+    def begin_with(self, cells: Sequence[Choices]) -> None:
+        """Ask these cells, in this order, in place of as many random ones; before the first ask."""
 
 
 @dataclass(frozen=True, slots=True)
