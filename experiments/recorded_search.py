@@ -97,6 +97,8 @@ VARIANTS = {
     "eighth-final": Variant(
         expert_dropout=0.125, best_temperature=True, skip_dropout="0.7", warmup=0.18, wipeout=True
     ),
+    "temperature": Variant(best_temperature=True, wipeout=True),
+    "firm-temperature": Variant(best_temperature=True, skip_dropout="0.7", wipeout=True),
     "eighth-rules-warm": Variant(expert_dropout=0.125, best_temperature=True, balance=True, warmup=0.2),
 }
 
