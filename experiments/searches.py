@@ -57,6 +57,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no-skip-dropout": {"skip_dropout": "0"},
 }
 
+EARLIER = {"expert_dropout": 0.0, "best_temperature": False, "warmup": 0.0, "edges": "share"}
+"""Guards of the DARTS space's default when its searches were run."""
+
 TINY = {"epochs": 4, "cells": 3, "channels": 2, "batch_size": 256}
 TINY_FIRST_EPOCHS = 2
 STAGES_EVERY = 10  # epochs after the first ones between two whose rewards are kept by stage
@@ -91,6 +94,8 @@ def _job(space: str, variant: str, seed: int, stop_after: int | None = None) -> 
     options: dict[str, Any] = {"space": space, "epochs": EPOCHS, "seed": seed, **VARIANTS[variant]}
     if space == "nasbench201":
         options["truth"] = Path("FILE")
+    elif not options.get("faithful"):
+        options |= EARLIER
     first = [f"first-{stop_after}"] if stop_after else []
     return SearchJob(
         name="-".join([space, *first, variant, str(seed)]),

@@ -22,6 +22,17 @@ def test_the_plan_reaches_engine_and_method():
     assert prepared.config == plan.config
 
 
+@pytest.mark.parametrize(("images", "batches"), [(80, 1), (640, 2), (1600, 4)])
+def test_short_epochs_measure_absences_on_fewer_batches(images, batches):
+    search = prepare(tiny(edges="absence"), stripes(images)).search
+    assert search.settings.absence_batches == batches
+
+
+@pytest.mark.parametrize("options", [{}, {"edges": "absence", "space": "nasbench201", "cells": 1}])
+def test_absences_are_not_measured_where_edges_are_not_chosen_by_them(options):
+    assert prepare(tiny(**options), stripes()).search.settings.absence_batches == 0
+
+
 def test_one_seed_makes_one_search_and_another_seed_another():
     first, again, other = (prepare(tiny(seed=seed), stripes()) for seed in (1, 1, 2))
     assert torch.equal(weights(first), weights(again))

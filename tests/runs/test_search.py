@@ -29,6 +29,7 @@ from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful
 from xnas.runs.search_plan import resolve
 from xnas.space import SPACES, SearchSpace
+from xnas.space.guards import UNGUARDED
 
 
 class Listening(Silence):
@@ -538,7 +539,7 @@ def test_darts_runs_by_its_own_protocol(tmp_path):
 
 def test_faithful_switches_every_guard_off():
     resolved = resolve(SearchConfig(faithful=True), examples=25_000, device=torch.device("cpu"))
-    assert (resolved.experts_lr, resolved.relaxation, resolved.skip_dropout) == ("paper", 1.0, "0")
+    assert (resolved.experts_lr, resolved.relaxation, resolved.guards) == ("paper", 1.0, UNGUARDED)
     assert (resolved.auto_augment, resolved.include_none) == (True, False)
     paper = faithful()
     assert (paper.epochs, paper.batch_size, paper.cells, paper.channels) == (50, 96, 8, 16)

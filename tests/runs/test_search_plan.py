@@ -7,6 +7,7 @@ import torch
 
 from xnas import ConfigError, SearchConfig
 from xnas.runs.search_plan import resolve
+from xnas.space.guards import ALL_GUARDS, SKIPS_DROPPED, UNGUARDED, Guards
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -19,13 +20,15 @@ def planned(examples=1000, device=CPU, **options):
 def test_nothing_is_left_open(device):
     plan = planned(device=device)
     assert [f.name for f in fields(plan) if getattr(plan, f.name) is None] == []
-    for name in ("epochs", "cells", "relaxation", "skip_dropout", "backend", "precision"):
+    for name in ("epochs", "cells", "relaxation", "backend", "precision"):
         assert getattr(plan.config, name) == getattr(plan, name)
+    for guard in fields(plan.guards):
+        assert getattr(plan.config, guard.name) == getattr(plan.guards, guard.name)
 
 
 @pytest.mark.parametrize(
     ("examples", "batch", "epochs"),
-    [(25_000, 96, 50), (1000, 48, 50), (100, 8, 84)],  # 12 rounds per epoch: 84 give 1000
+    [(25_000, 96, 20), (1000, 48, 50), (100, 8, 84)],  # 20 and 12 rounds per epoch give 1000
 )
 def test_batches_give_twenty_rounds_per_epoch_and_epochs_a_thousand_rounds(examples, batch, epochs):
     plan = planned(examples)
@@ -52,7 +55,25 @@ def test_a_gpu_has_more_cells_and_the_fused_backend():
 )
 def test_guards_follow_from_the_method(options, skip_dropout, include_none):
     plan = planned(**options)
-    assert (plan.skip_dropout, plan.include_none) == (skip_dropout, include_none)
+    assert (plan.guards.skip_dropout, plan.include_none) == (skip_dropout, include_none)
+
+
+def test_a_space_has_its_own_guards_and_epochs():
+    darts, benchmark = planned(25_000), planned(25_000, space="nasbench201")
+    assert (darts.guards, darts.epochs, darts.warmup_epochs) == (ALL_GUARDS, 20, 4)
+    assert (benchmark.guards, benchmark.epochs) == (SKIPS_DROPPED, 50)
+
+
+@pytest.mark.parametrize("options", [{"faithful": True}, {"method": "darts"}])
+def test_the_papers_protocol_and_rivals_have_no_guard_and_fifty_epochs(options):
+    plan = planned(25_000, **options)
+    assert (plan.guards, plan.epochs) == (UNGUARDED, 50)
+
+
+def test_a_guard_that_the_user_sets_leaves_the_others_as_they_are():
+    plan = planned(edges="share", best_temperature=False, warmup=0.0)
+    assert plan.guards == Guards(skip_dropout="0.5", expert_dropout=0.5)
+    assert planned(faithful=True, expert_dropout=0.2).guards == Guards(expert_dropout=0.2)
 
 
 def test_skip_dropout_is_a_number_or_a_fall():

@@ -22,8 +22,10 @@ from xnas.runs.search_plan import SearchPlan, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES, ParentNetwork
 
-ABSENCE_BATCHES = 4
-"""Per epoch. With batches of 96, 20 epochs see 7,680 images."""
+MOST_ABSENCE_BATCHES = 4
+"""Per epoch. With batches of 96, 16 epochs see 6,144 images."""
+ROUNDS_PER_ABSENCE_BATCH = 20
+"""A batch costs a forward pass for every edge; short epochs take fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,16 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         wipeout=options.wipeout,
         seed=stream_seed(options.seed, "method"),
     )
-    chooses_edges = SPACES[options.space].kept_edges is not None
+    cuts_edges = plan.guards.edges == "absence" and SPACES[options.space].kept_edges is not None
     settings = SearchSettings(
         epochs=plan.epochs,
         rounds_per_epoch=rounds,
         accounting=options.accounting,
         skip_dropout=plan.skip_dropout_range,
-        expert_dropout=options.expert_dropout,
-        best_temperature=options.best_temperature,
+        expert_dropout=plan.guards.expert_dropout,
+        best_temperature=plan.guards.best_temperature,
         warmup_epochs=plan.warmup_epochs,
-        absence_batches=ABSENCE_BATCHES if options.edges == "absence" and chooses_edges else 0,
+        absence_batches=_absence_batches(rounds) if cuts_edges else 0,
         learning_rate=options.weights_lr,
         autocast=plan.precision == "bf16",
         seed=stream_seed(options.seed, "dropout"),
@@ -92,6 +94,11 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         ranks=ranks,
     )
     return Prepared(engine, plan, game)
+
+
+def _absence_batches(rounds_per_epoch: int) -> int:
+    """Validation batches per epoch on which the absence of edges is measured."""
+    return max(1, min(MOST_ABSENCE_BATCHES, rounds_per_epoch // ROUNDS_PER_ABSENCE_BATCH))
 
 
 def build_supernet(plan: SearchPlan, images: Images) -> ParentNetwork:

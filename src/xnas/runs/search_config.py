@@ -33,7 +33,8 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     space: str = "darts"
     """Search space: darts, nasbench201, or one that your code has registered."""
     epochs: int | None = option(None, at_least(1))
-    """Passes over the validation half of the images. Default: 50, or more to reach 1000 rounds."""
+    """Passes over the validation half of the images. Default: 20 on darts and 50 on nasbench201, or more
+    to reach 1000 rounds; 50 with --method darts and with --faithful."""
     batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
     """Images per batch. Default: chosen for about 20 rounds per epoch, between 8 and 96."""
     cells: int | None = option(None, at_most(1000))
@@ -62,17 +63,18 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     skip_dropout: str | None = option(None, group="Method")
     """Probability of dropping a skip connection in the weight step: 0.5, or 0.6:0 to fade it out.
     Default: 0.5 for xnas; 0 for darts and with --faithful."""
-    expert_dropout: float = option(0.0, SHARE, group="Method")
+    expert_dropout: float | None = option(None, SHARE, group="Method")
     """Probability of dropping each operation of an edge in the weight step, so that operations learn to
-    work alone."""
-    best_temperature: bool = option(False, group="Method")
+    work alone. Default: 0.5 for xnas on darts, else 0."""
+    best_temperature: bool | None = option(None, group="Method")
     """Pay rewards at the temperature that suits each validation batch best, so that a network that has
-    become too confident does not change them."""
-    warmup: float = option(0.0, SHARE, group="Method")
-    """Share of the epochs, at the start, in which the network weights learn alone."""
-    edges: Literal["absence", "share"] = option("share", group="Method")
-    """How a node's edges are chosen: by what the validation loss loses without them (absence), or by the
-    weight of their best operation (share)."""
+    become too confident does not change them. Default: for xnas on darts."""
+    warmup: float | None = option(None, SHARE, group="Method")
+    """Share of the epochs, at the start, in which the network weights learn alone. Default: 0.18 for
+    xnas on darts, else 0."""
+    edges: Literal["absence", "share"] | None = option(None, group="Method")
+    """How a node's edges are chosen: by what the validation loss gains without them (absence), or by the
+    weight of their best operation (share). Default: absence for xnas on darts, else share."""
     include_none: bool | None = option(None, group="Method")
     """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
     --faithful."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal
 
 import torch
@@ -11,8 +11,10 @@ import torch
 from xnas.errors import ConfigError
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout
 from xnas.space import SPACES
+from xnas.space.guards import UNGUARDED, Guards
 
 LEAST_ROUNDS = 1000
+PAPERS_EPOCHS = 50
 ROUNDS_PER_EPOCH = 20
 
 
@@ -28,7 +30,7 @@ class SearchPlan:
     channels: int
     experts_lr: Literal["paper", "matched"] | float
     relaxation: float
-    skip_dropout: str
+    guards: Guards
     include_none: bool
     auto_augment: bool
     backend: Literal["reference", "fused"]
@@ -48,22 +50,22 @@ class SearchPlan:
             channels=self.channels,
             experts_lr=self.experts_lr,
             relaxation=self.relaxation,
-            skip_dropout=self.skip_dropout,
             include_none=self.include_none,
             auto_augment=self.auto_augment,
             backend=self.backend,
             precision=self.precision,
+            **asdict(self.guards),
         )
 
     @property
     def warmup_epochs(self) -> int:
         """Whole epochs of warm-up; at least one epoch is left to learn in."""
-        return min(round(self.options.warmup * self.epochs), self.epochs - 1)
+        return min(round(self.guards.warmup * self.epochs), self.epochs - 1)
 
     @property
     def skip_dropout_range(self) -> tuple[float, float]:
         """Skip dropout in the first and in the last epoch."""
-        return parse_skip_dropout(self.skip_dropout)
+        return parse_skip_dropout(self.guards.skip_dropout)
 
 
 def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> SearchPlan:
@@ -82,19 +84,17 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
             f"batch of {batch}, but only {examples} images in a half; use a smaller --batch-size"
         )
     rounds = examples // batch
+    usual = SPACES[options.space].defaults
+    guarded = options.method == "xnas" and not options.faithful
     epochs = options.epochs
     if epochs is None:
-        epochs = max(50, math.ceil(LEAST_ROUNDS / rounds))
-        notes.append(
-            f"{epochs} epochs: {epochs * rounds} rounds (the paper has 50; at least 1000 rounds)"
-        )
-    usual = SPACES[options.space].defaults
+        epochs = max(usual.epochs if guarded else PAPERS_EPOCHS, math.ceil(LEAST_ROUNDS / rounds))
+        notes.append(f"{epochs} epochs: {epochs * rounds} rounds (at least {LEAST_ROUNDS})")
     cells = options.cells or usual.cells(gpu=gpu)
     channels = options.channels or usual.channels(gpu=gpu)
     if options.cells is None or options.channels is None:
         where = "GPU" if gpu else "CPU"
         notes.append(f"{cells} {usual.cells_unit} of {channels} channels, for a {where}")
-    guarded = options.method == "xnas" and not options.faithful
     fused = options.backend == "fused" or (options.backend == "auto" and gpu)
     return SearchPlan(
         options=options,
@@ -104,13 +104,19 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         channels=channels,
         experts_lr=options.experts_lr or ("paper" if options.faithful else "matched"),
         relaxation=options.relaxation or 1.0,
-        skip_dropout=options.skip_dropout or ("0.5" if guarded else "0"),
+        guards=_guards(options, usual.guards if guarded else UNGUARDED),
         include_none=none_by_default(options) if options.include_none is None else options.include_none,
         auto_augment=options.faithful if options.auto_augment is None else options.auto_augment,
         backend="fused" if fused else "reference",
         precision=options.precision or ("bf16" if fused and gpu else "fp32"),
         notes=tuple(notes),
     )
+
+
+def _guards(options: SearchConfig, usual: Guards) -> Guards:
+    """The guards that the user set; the others are the usual ones."""
+    given = {guard.name: getattr(options, guard.name) for guard in fields(Guards)}
+    return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
 
 def none_by_default(options: SearchConfig) -> bool:

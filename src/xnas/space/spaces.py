@@ -23,6 +23,7 @@ from xnas.registry import Registry, known_names
 from xnas.space.benchmark_network import BENCHMARK, BenchmarkNetwork
 from xnas.space.benchmark_supernet import BenchmarkSupernet
 from xnas.space.cell_genotype import INPUTS, NONE, CellGenotype, CellKind
+from xnas.space.guards import ALL_GUARDS, SKIPS_DROPPED, Guards
 from xnas.space.network import NETWORKS, CellNetwork, Network
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.notations import ArchString, EdgeLists, Notation
@@ -201,6 +202,10 @@ class SpaceDefaults:
     """Fewest cells that supernet and network can have."""
     cells_unit: str = "cells"
     """What a number of cells counts, for messages: `cells`, or `cells per stage`."""
+    epochs: int = 50
+    """Epochs of a search, unless the method or a faithful search has its own number."""
+    guards: Guards = SKIPS_DROPPED
+    """Guards against collapse."""
     none_if_faithful: bool = False
     """Whether `none` takes part in a faithful search, as the space was published with it."""
     networks: Mapping[str, NetworkSpec] = field(default_factory=lambda: NETWORKS, hash=False)
@@ -315,6 +320,7 @@ SPACES.add(
             "dil_conv_5x5",
         ),
         rule=published_cell,
+        defaults=SpaceDefaults(epochs=20, guards=ALL_GUARDS),
     ),
 )
 
