@@ -85,7 +85,7 @@ class TestNasnet:
     @pytest.mark.parametrize(
         ("nodes", "words"),
         [
-            ((BLOCK,) * 4, "the normal cell has 4 nodes; a cell of the space 'nasnet' has 5"),
+            ((BLOCK,) * 6, "the normal cell has 6 nodes; a cell of the space 'nasnet' has 1 to 5"),
             ((BLOCK,) * 4 + ((Edge("none", 0), Edge("skip_connect", 0)),), "node 6 .* uses 'none'"),
             ((BLOCK[:1],) * 5, "node 2 of the normal cell has 1 incoming edge; every node needs 2"),
         ],
@@ -95,6 +95,8 @@ class TestNasnet:
         with pytest.raises(GenotypeError, match=words):
             Genotype("nasnet", cell, cell)
 
-    def test_a_random_cell_builds_a_network(self):
-        model = create_model(Genotype.random("nasnet", 0), cells=3, channels=4)
-        assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    def test_whole_and_smaller_cells_build_networks(self):
+        block = CellGenotype((self.BLOCK,), (2,))
+        for genotype in (Genotype.random("nasnet", 0), Genotype("nasnet", block, block)):
+            model = create_model(genotype, cells=3, channels=4)
+            assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)

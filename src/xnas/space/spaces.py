@@ -98,12 +98,13 @@ def published_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
 def block_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
     """Allow NASNet's cells: every node a block of two edges, which may come from one and the same state.
 
-    The output joins the nodes that no other node reads, or all of them (Zoph et al., 2018, Sec. 3; the
+    A cell may have fewer nodes than the space: PNAS trains such cells while it builds larger ones. The
+    output joins the nodes that no other node reads, or all of them (Zoph et al., 2018, Sec. 3; the
     published cell of Liu et al., 2018, joins all).
     """
-    if len(cell.nodes) != space.nodes:
+    if not 1 <= len(cell.nodes) <= space.nodes:
         raise GenotypeError(
-            f"the {kind} cell has {len(cell.nodes)} nodes; a cell of the space {space.name!r} has "
+            f"the {kind} cell has {len(cell.nodes)} nodes; a cell of the space {space.name!r} has 1 to "
             f"{space.nodes}"
         )
     for node, edges in enumerate(cell.nodes, start=space.inputs):
@@ -112,7 +113,8 @@ def block_cell(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> None:
         for edge in edges:
             require_operation(space, edge.operation, where)
     loose = loose_ends(space.inputs, cell)
-    if sorted(cell.concat) not in ([*loose], [*space.node_numbers]):
+    every = range(space.inputs, space.inputs + len(cell.nodes))
+    if sorted(cell.concat) not in ([*loose], [*every]):
         raise GenotypeError(
             f"concat of the {kind} cell is {list(cell.concat)}; a cell of the space {space.name!r} "
             f"joins the nodes that no other reads, here {list(loose)}, or all of them"
