@@ -1,6 +1,7 @@
 """Samplers: searches that draw a whole cell, learn what it is worth and draw the next; one file each."""
 
 from xnas.samplers.book import Book
+from xnas.samplers.controller import Controller, ControllerSettings
 from xnas.samplers.evolution import Evolution, EvolutionSettings
 from xnas.samplers.local_search import LocalSearch, LocalSettings
 from xnas.samplers.optuna_study import BohbSettings, HalvingSettings, OptunaSampler, OptunaSettings
@@ -8,6 +9,7 @@ from xnas.samplers.protocol import (
     SAMPLERS,
     Accepts,
     BeginsWith,
+    Remarks,
     Result,
     Sampler,
     SamplerKind,
@@ -26,6 +28,8 @@ __all__ = [
     "BeginsWith",
     "BohbSettings",
     "Book",
+    "Controller",
+    "ControllerSettings",
     "Evolution",
     "EvolutionSettings",
     "HalvingSettings",
@@ -38,6 +42,7 @@ __all__ = [
     "ProxySettings",
     "RandomSearch",
     "RandomSettings",
+    "Remarks",
     "Result",
     "Sampler",
     "SamplerKind",

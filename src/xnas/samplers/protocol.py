@@ -113,6 +113,14 @@ class BeginsWith(Protocol):
         """Ask these cells, in this order, in place of as many random ones; before the first ask."""
 
 
+@runtime_checkable
+class Remarks(Protocol):
+    """A sampler that has something to say for the record of a run."""
+
+    def remarks(self) -> Mapping[str, float | str | None]:
+        """Return what was found out so far, by name; a text under `warning` is for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class SamplerKind:
     """An entry of `SAMPLERS`: how a sampler is made, and what it can be set to."""
