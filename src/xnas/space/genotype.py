@@ -24,10 +24,10 @@ from random import Random
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, ClassVar
 
-from xnas.errors import ConfigError, GenotypeError, VersionError
-from xnas.files import open_plain, whole_file
+from xnas.errors import ConfigError, GenotypeError
 from xnas.space.arch_string import read_arch
 from xnas.space.cell_genotype import NONE, CellGenotype, CellKind, Edge
+from xnas.space.description_file import parse_object, read_text, require_header, write_text
 from xnas.space.notations import EdgeLists, require_keys
 from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
 
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CellGenotype", "CellKind", "Edge", "Genotype", "cell_depth"]
 
-FORMAT, VERSION = "xnas-genotype", 1
+NOUN, FORMAT, VERSION = "genotype", "xnas-genotype", 1
 HEADER = ("format", "version", "space")
-MOST_DIGITS = 9  # of a number in a genotype; Python refuses to read integers of thousands of digits
-MOST_BYTES = 1 << 20  # of a file; published cells have some 1,000
 MOST_NODES = 100  # of a cell; published ones have 3 to 5, and a network grows with them
 
 
@@ -55,7 +53,7 @@ class Genotype:
     'nasbench201'
     """
 
-    key: ClassVar[str] = "genotype"
+    key: ClassVar[str] = NOUN
     space: str
     normal: CellGenotype
     reduction: CellGenotype | None = None
@@ -154,7 +152,7 @@ class Genotype:
     @classmethod
     def from_json(cls, text: str) -> Genotype:
         """Read what `to_json` wrote; anything else is a GenotypeError that names the fault."""
-        value = _parse(text)
+        value = parse_object(text, NOUN)
         space = _read_header(value)
         kinds = SPACES[space].kinds if space in SPACES else tuple(CellKind)
         notation = SPACES[space].notation if space in SPACES else EdgeLists()
@@ -168,20 +166,7 @@ class Genotype:
     @classmethod
     def load(cls, path: Path | str) -> Genotype:
         """Read a file that `save` wrote."""
-        try:
-            with open_plain(path) as file:
-                content = file.read(MOST_BYTES + 1)
-            text = content.decode()
-        except OSError as error:
-            raise GenotypeError(
-                f"cannot read the genotype {path}: {error.strerror}; give a JSON file"
-            ) from error
-        except ValueError as error:  # bytes that are no text, or a path that is none
-            raise GenotypeError(f"{path} is not a genotype: {error}; give a JSON file") from error
-        if len(content) > MOST_BYTES:
-            raise GenotypeError(
-                f"{path} is not a genotype: it has more than {MOST_BYTES:,} bytes; give a JSON file"
-            )
+        text = read_text(path, NOUN)
         try:
             return cls.from_json(text)
         except GenotypeError as error:
@@ -189,14 +174,7 @@ class Genotype:
 
     def save(self, path: Path | str) -> None:
         """Write the file whole or not at all; one of that name is replaced."""
-        try:
-            with whole_file(Path(path)) as file:
-                file.write(self.to_json().encode())
-        except (OSError, ValueError) as error:  # a ValueError is a path that is none
-            reason = getattr(error, "strerror", None) or error
-            raise GenotypeError(
-                f"cannot write the genotype {path}: {reason}; choose a file in a folder that exists"
-            ) from error
+        write_text(path, self.to_json(), NOUN)
 
 
 def _drawn(draw: Random, sources: tuple[int, ...], kept: int | None) -> list[int]:
@@ -250,49 +228,9 @@ def _require_graph(space: SearchSpace, kind: CellKind, cell: CellGenotype) -> No
         )
 
 
-def _parse(text: str) -> dict[str, object]:
-    try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_int=_small_number)
-    except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, column {error.colno}"
-        raise GenotypeError(
-            f"the genotype is not JSON ({error.msg}: {at}); it may be truncated or another file"
-        ) from error
-    except RecursionError:
-        raise GenotypeError("the genotype is nested too deeply to be one; give another file") from None
-    if not isinstance(value, dict):
-        raise GenotypeError(f"the genotype is {brief(value)}; it must be a JSON object")
-    return value
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise GenotypeError(f"the genotype has the key {brief(twice)} twice; remove one")
-    return value
-
-
-def _small_number(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
-        raise GenotypeError(f"the genotype has the number {digits[:MOST_DIGITS]}...; that is too large")
-    return int(digits)
-
-
 def _read_header(value: dict[str, object]) -> str:
     """Check format and version, and give the name of the space, whose body may then be read."""
-    if value.get("format") != FORMAT:
-        given = brief(value["format"]) if "format" in value else "missing"
-        raise GenotypeError(f"this is not a genotype: its format is {given}, not {FORMAT!r}")
-    version = value.get("version")
-    if type(version) is not int or version != VERSION:
-        given = brief(version) if "version" in value else "missing"
-        kind = VersionError if type(version) is int else GenotypeError
-        raise kind(
-            f"the version of the genotype is {given}; this xnas reads version {VERSION}: use the xnas "
-            "that wrote it, or search again"
-        )
+    require_header(value, NOUN, form=FORMAT, version=VERSION, again="search again")
     space = value.get("space")
     if not isinstance(space, str):
         given = brief(space) if "space" in value else "missing"
