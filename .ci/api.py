@@ -32,7 +32,7 @@ SECTIONS = {
     ],
     "Data": ["ImageData"],
     "Cells and networks": [
-        *("Genotype", "discretize", "cell_depth", "create_model", "list_cells"),
+        *("Genotype", "Wiring", "discretize", "cell_depth", "create_model", "list_cells"),
         *("count_parameters", "count_macs"),
     ],
     "The optimizer": ["ExpertsOptimizer", "Forecaster", "split_parameters", "uniform_mixture"],

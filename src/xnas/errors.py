@@ -64,7 +64,7 @@ class DatasetError(XnasError):
 
 
 class GenotypeError(XnasError, ValueError):
-    """A genotype that cannot be read or written, or that its search space does not allow."""
+    """A genotype or wiring that cannot be read or written, or that its space does not allow."""
 
 
 class VersionError(ConfigError, GenotypeError):

@@ -12,6 +12,7 @@ from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig
 from xnas.space import (
     Genotype,
+    Wiring,
     cell_depth,
     count_macs,
     count_parameters,
@@ -40,6 +41,7 @@ __all__ = [
     "RoundError",
     "SearchConfig",
     "TrainConfig",
+    "Wiring",
     "XnasError",
     "__version__",
     "cell_depth",

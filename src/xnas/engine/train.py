@@ -125,9 +125,10 @@ class Training:
 
     def _set_epochs_rates(self) -> None:
         s = self.settings
-        if self.model.drop_path is not None:
-            peak = s.optimization.drop_path_rate
-            self.model.drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, peak))
+        drop_path, peak = self.model.drop_path, s.optimization.drop_path_rate
+        if drop_path is not None:
+            rises = drop_path.rises
+            drop_path.set_rate(scheduled_drop_path(self.epoch, s.epochs, peak) if rises else peak)
         self.set_rate()
 
     def end_epoch(self) -> tuple[float, float]:

@@ -66,8 +66,9 @@ class Classifier:
 
     def __repr__(self) -> str:
         spec, (height, width) = self.card.network, self.card.input_size
+        unit = self.card.architecture.defaults.cells_unit
         return (
-            f"Classifier({spec.network} network of {counted(spec.cells, 'cell')} and "
+            f"Classifier({spec.network} network of {spec.cells} {unit} and "
             f"{counted(spec.channels, 'channel')}, {len(self.classes)} classes, images of "
             f"{spec.in_chans} x {height} x {width})"
         )

@@ -16,11 +16,12 @@ from xnas.data.consistency import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, DamagedFileError, VersionError, XnasError
 from xnas.files import open_plain
-from xnas.space import Architecture, Network, NetworkSpec
+from xnas.space import Architecture, Genotype, Network, NetworkSpec
 from xnas.space.architecture import ARCHITECTURES
 from xnas.words import short
 
-FORMAT, VERSION = "xnas-model", 1
+FORMAT, VERSION = "xnas-model", 2
+"""Version 1 has a genotype; version 2 may have a wiring instead."""
 CARD_FILE = "model.json"
 DAMAGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What values of the wrong kind raise."""
@@ -119,7 +120,7 @@ def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
     plain = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in left_out}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if card.architecture.key == Genotype.key else VERSION,
         **plain,
         "network": card.network.to_json(),
         "figures": dict(card.figures),

@@ -12,16 +12,17 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 
 
-class DropPath(nn.Module):
-    """Zero for a share `rate` of the samples, scaled up for the others so that the mean stays.
+class DropRate(nn.Module):
+    """The rate at which a network drops edges in training. It has one of these for all its edges.
 
-    Every call draws new numbers. A network has one of these, which all its edges share. `part` (which,
-    of how many) is for several processes with equal parts of a batch: each draws for all, and takes its
-    own.
+    `part` (which, of how many) is for several processes with equal parts of a batch: each draws for all,
+    and takes its own.
     """
 
     rate: Tensor
     part: tuple[int, int] = (0, 1)
+    rises = True
+    """Whether a training raises the rate from 0, as the paper's schedule does, or keeps it."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -30,6 +31,17 @@ class DropPath(nn.Module):
     def set_rate(self, rate: float) -> None:
         """Change the rate; the paper's schedule raises it from 0 to 0.2 in the course of a training."""
         self.rate.fill_(_required(rate))
+
+    def extra_repr(self) -> str:
+        """The present rate."""
+        return f"rate={float(self.rate):.4g}"
+
+
+class DropPath(DropRate):
+    """Zero for a share `rate` of the samples, scaled up for the others so that the mean stays.
+
+    Every call draws new numbers.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         """Images (batch, channels, height, width), some of them zero in training."""
@@ -41,10 +53,6 @@ class DropPath(nn.Module):
         which, parts = self.part
         drawn = [torch.rand(parts, len(x), device=x.device)[which] for _ in range(edges)]
         return (torch.stack(drawn) < keep) / keep
-
-    def extra_repr(self) -> str:
-        """The present rate."""
-        return f"rate={float(self.rate):.4g}"
 
 
 def silenced(x: Tensor, factors: Tensor) -> Tensor:

@@ -23,18 +23,20 @@ from xnas.process.folder import require_no_link, storage_errors
 from xnas.runs.config_file import NAME, ConfigFile, as_json
 from xnas.runs.lock import locked
 from xnas.runs.metrics_file import MetricsFile
+from xnas.space.architecture import ARCHITECTURES
 from xnas.words import counted
 
 RUNS = Path("runs")
 """Where run folders are made that the user does not name."""
+ARCHITECTURE_FILES = tuple(f"{key}.json" for key in ARCHITECTURES)
 WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
 """What a run writes into without replacing it."""
-READ = (NAME, "metrics.jsonl", "genotype.json", "model.json", "model.safetensors")
+READ = (NAME, "metrics.jsonl", *ARCHITECTURE_FILES, "model.json", "model.safetensors")
 """What a resumed run reads: a pipe would block it, an endless device would fill its memory."""
 MOVED = "copy the run folder elsewhere and resume it there"
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
 """What a run writes at its end, except for the last file, whose presence says that it is finished."""
-NAMES = {NAME, "recipe.json", "genotype.json", "metrics.jsonl", "model.json", *ENDS}
+NAMES = {NAME, "recipe.json", *ARCHITECTURE_FILES, "metrics.jsonl", "model.json", *ENDS}
 
 
 class RunFolder:

@@ -19,9 +19,10 @@ def introduction(prepared: PreparedTraining, images: Images) -> list[str]:
         whole, part = (f"{height} x {width}" for height, width in (images.size, prepared.seen))
         crops = "random crops, resized," if recipe.images.resized_crop else "crops"
         lines.append(f"images of {whole}: training sees {crops} of {part}, a test their middle")
+    unit = training.model.architecture.defaults.cells_unit
     lines.append(
         f"network: {prepared.parameters:,} parameters, {prepared.macs / 1e6:,.1f} M "
-        f"multiply-accumulates, {recipe.cells} cells of {recipe.channels} channels"
+        f"multiply-accumulates, {recipe.cells} {unit} of {recipe.channels} channels"
     )
     lines.append(
         f"recipe {plan.options.recipe}: {counted(s.epochs, 'epoch')} of "

@@ -21,7 +21,7 @@ from xnas.options import (
 from xnas.runs.options import ComputeOptions, RunOptions
 
 if TYPE_CHECKING:  # --help does without torch
-    from xnas.space import Architecture, Genotype
+    from xnas.space import Architecture, Genotype, Wiring
 
 PAPERS_SIDE = 32  # of the images that a cutout is said for
 
@@ -91,8 +91,8 @@ class TrainConfig(TrainOptions):
     'quick'
     """
 
-    cell: str | Path | Genotype = option("xnas", on_resume="free")
-    """A published cell's name, a preset, a genotype's file or a run folder."""
+    cell: str | Path | Genotype | Wiring = option("xnas", on_resume="free")
+    """A published cell's name, a preset, a wiring's name, a file of either or a run folder."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,9 +109,9 @@ class TrainConfig(TrainOptions):
 
     @classmethod
     def _types(cls) -> dict[str, Any]:
-        from xnas.space import Genotype  # noqa: PLC0415 - imports torch
+        from xnas.space import Genotype, Wiring  # noqa: PLC0415 - imports torch
 
-        return get_type_hints(cls, localns={"Genotype": Genotype})
+        return get_type_hints(cls, localns={"Genotype": Genotype, "Wiring": Wiring})
 
 
 def require_cells(config: TrainConfig, architecture: Architecture) -> None:

@@ -155,9 +155,11 @@ def _merged(options: TrainConfig, architecture: Architecture, dataset: str) -> t
     if isinstance(options.cell, str) and options.cell in PRESETS:
         recipe = replace(recipe, channels=PRESETS[options.cell], cells=kind.cells)
     if not architecture.defaults.recipe_sizes:
-        plain = replace(recipe.optimization, auxiliary_weight=0.0, drop_path_rate=0.0)
+        rate = kind.drop_path_rate
+        plain = replace(recipe.optimization, auxiliary_weight=0.0, drop_path_rate=rate)
         recipe = replace(recipe, channels=kind.channels, cells=kind.cells, optimization=plain)
-        notes.append(f"the network of {architecture.origin}: no auxiliary tower, no drop path")
+        drops = f"edges dropped at rate {rate:g}" if rate else "no drop path"
+        notes.append(f"the network of {architecture.origin}: no auxiliary tower, {drops}")
     own, images = recipe.optimization, recipe.images
     policy = _given(options.auto_augment, images.auto_augment or "none")
     merged = replace(
@@ -248,10 +250,12 @@ def _most_channels(
 
     if not fits(2):
         given = {"--max-params": options.max_params, "--max-macs": options.max_macs}
+        defaults = architecture.defaults
+        fewer = ", or use fewer --cells" if spec.cells > defaults.least_cells else ""
         limits = [f"{name} {value:.7g}" for name, value in given.items() if value is not None]
         raise ConfigError(
-            f"no network of {spec.cells} cells is within {' and '.join(limits)}; raise "
-            f"{'it' if len(limits) == 1 else 'them'}, or use fewer --cells"
+            f"no network of {spec.cells} {defaults.cells_unit} is within {' and '.join(limits)}; raise "
+            f"{'it' if len(limits) == 1 else 'them'}{fewer}"
         )
     least, most = 1, MOST_CHANNELS // 2
     while least < most:

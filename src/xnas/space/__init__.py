@@ -15,6 +15,7 @@ from xnas.space.network import NETWORKS, Network
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.parent import ParentNetwork
 from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
+from xnas.space.wiring import Wiring
 from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Position",
     "SearchSpace",
     "SpaceDefaults",
+    "Wiring",
     "build_network",
     "cell_depth",
     "count_macs",

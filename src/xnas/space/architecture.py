@@ -1,7 +1,7 @@
 """The seam between a description of a network and everything that trains, saves and exports networks.
 
-A `Genotype` is one such description. Code that only builds a network of it, or keeps it in a file, takes
-an `Architecture`, so that a network of another shape needs no changes there.
+A `Genotype` is one such description, a `Wiring` another. Code that only builds a network of it, or keeps
+it in a file, takes an `Architecture`, so that a network of another shape needs no changes there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from xnas.errors import GenotypeError
+from xnas.space.description_file import parse_object, read_text
 from xnas.space.genotype import Genotype
+from xnas.space.wiring import FORMAT as WIRING_FORMAT
+from xnas.space.wiring import Wiring, is_wiring_name
 from xnas.space.zoo import genotype_file, named_genotype
 
 if TYPE_CHECKING:
@@ -39,25 +43,38 @@ class Architecture(Protocol):
         """Return JSON text that the class reads again."""
 
 
-ARCHITECTURES = {Genotype.key: Genotype}
+ARCHITECTURES: dict[str, type[Genotype | Wiring]] = {
+    Genotype.key: Genotype,
+    Wiring.key: Wiring,
+}
 """The classes, by key."""
 
 
-def find_architecture(cell: str | Path | Genotype) -> Architecture:
-    """Return what is meant by a published cell's name, a string, a file or a run folder."""
-    if isinstance(cell, Genotype):
+def find_architecture(cell: str | Path | Genotype | Wiring) -> Genotype | Wiring:
+    """Return what is meant by a name, a string, a file or a run folder.
+
+    Names are those of published cells, and `ws-4-0.75-0` and the like of wirings.
+    """
+    if isinstance(cell, Genotype | Wiring):
         return cell
+    if is_wiring_name(cell):
+        return Wiring.named(str(cell))
     return named_genotype(cell) or load_architecture(genotype_file(cell))
 
 
-def run_of(cell: str | Path | Genotype) -> Path | None:
+def run_of(cell: str | Path | Genotype | Wiring) -> Path | None:
     """The run folder that `find_architecture` would take this cell from, if it is one."""
-    if not isinstance(cell, str | Path) or named_genotype(cell) is not None:
+    if not isinstance(cell, str | Path) or is_wiring_name(cell) or named_genotype(cell) is not None:
         return None
     path = genotype_file(cell)
     return None if path == Path(cell) else path.parent
 
 
-def load_architecture(path: Path) -> Architecture:
-    """Read a file of any of the formats."""
-    return Genotype.load(path)
+def load_architecture(path: Path) -> Genotype | Wiring:
+    """Read a file of either format; what is neither is refused as a genotype."""
+    text = read_text(path, Genotype.key)
+    try:
+        wired = parse_object(text, Genotype.key).get("format") == WIRING_FORMAT
+        return (Wiring if wired else Genotype).from_json(text)
+    except GenotypeError as error:
+        raise type(error)(f"{path}: {error}") from error

@@ -14,11 +14,12 @@ from xnas.space.architecture import Architecture, find_architecture
 from xnas.space.genotype import Genotype
 from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
+from xnas.space.wiring import Wiring
 from xnas.space.zoo import PRESETS
 
 
 def create_model(
-    cell: str | Path | Genotype,
+    cell: str | Path | Genotype | Wiring,
     *,
     network: str = "cifar",
     num_classes: int | None = None,
@@ -26,7 +27,7 @@ def create_model(
     channels: int | None = None,
     cells: int | None = None,
     auxiliary: bool = False,
-    drop_path_rate: float = 0.0,
+    drop_path_rate: float | None = None,
     squeeze_excitation: bool | None = None,
     stem_channels: int | None = None,
 ) -> Network:
@@ -38,7 +39,9 @@ def create_model(
     squeeze-and-excitation, stem of 56 channels). With `auxiliary` there is a second classifier for
     training, see `Network.forward_with_auxiliary`; a `drop_path_rate` above 0 drops edges in training,
     and `model.drop_path.set_rate` then changes it. A cell of NAS-Bench-201 builds the benchmark's own
-    network, by default of 16 channels and 5 cells per stage. `model.spec` describes what was built.
+    network, by default of 16 channels and 5 cells per stage. A `Wiring`, or the name of one such as
+    `ws-4-0.75-0`, builds a randomly wired network, which drops edges on ImageNet by default if it has
+    four stages. `model.spec` describes what was built.
 
     >>> model = create_model("xnas", num_classes=7, channels=4, cells=3)
     >>> model(torch.zeros(2, 3, 32, 32)).shape

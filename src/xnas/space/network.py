@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
-from xnas.nn.drop_path import DropPath, silenced
+from xnas.nn.drop_path import DropPath, DropRate, silenced
 from xnas.nn.excitation import SqueezeExcitation
 from xnas.nn.heads import AuxiliaryTower, CifarStem, ImagenetStem
 from xnas.nn.operations import (
@@ -177,7 +177,7 @@ class Network(nn.Module, ABC):
     def __init__(self, architecture: Architecture, spec: NetworkSpec) -> None:
         super().__init__()
         self.architecture, self.spec = architecture, spec
-        self.drop_path: DropPath | None = None
+        self.drop_path: DropRate | None = None
         self.auxiliary_tower: AuxiliaryTower | None = None
 
     @property
@@ -299,8 +299,8 @@ class CellNetwork(Network):
         self.kinds = cell_kinds(spec.cells)
         self.stem = STEMS[spec.network](spec.in_chans, spec.stem_channels)
         self.halvings = self.stem.halvings
-        self.drop_path = DropPath(spec.drop_path_rate) if spec.drop_path_rate else None
-        self.cells = nn.ModuleList(self._stack(spec.channels, spec.stem_channels))
+        drop_path = self.drop_path = DropPath(spec.drop_path_rate) if spec.drop_path_rate else None
+        self.cells = nn.ModuleList(self._stack(spec.channels, spec.stem_channels, drop_path))
         last = self._cell(-1)
         self.last_reduction = max(i for i, k in enumerate(self.kinds) if k is CellKind.REDUCTION)
         if spec.squeeze_excitation:
@@ -313,7 +313,7 @@ class CellNetwork(Network):
         self.num_features = last.outputs
         self.classifier = nn.Linear(last.outputs, spec.num_classes)
 
-    def _stack(self, channels: int, stem_channels: int) -> Iterator[Cell]:
+    def _stack(self, channels: int, stem_channels: int, drop_path: DropPath | None) -> Iterator[Cell]:
         inputs, older_is_larger = (stem_channels, stem_channels), self.stem.cells_see_two_sizes
         for kind in self.kinds:
             channels *= 2 if kind is CellKind.REDUCTION else 1
@@ -323,7 +323,7 @@ class CellNetwork(Network):
                 channels,
                 inputs=inputs,
                 older_is_larger=older_is_larger,
-                drop_path=self.drop_path,
+                drop_path=drop_path,
             )
             yield cell
             inputs, older_is_larger = (inputs[1], cell.outputs), kind is CellKind.REDUCTION

@@ -214,7 +214,7 @@ class SpaceDefaults:
     """Final networks by name, with the sizes that they have by default; `cifar` is the usual one."""
     recipe_sizes: bool = True
     """Whether a training takes channels, cells, auxiliary tower and drop path from its recipe. If not,
-    it takes the sizes of `networks`, and the network has neither tower nor drop path."""
+    it takes sizes and drop path from `networks`, and the network has no tower."""
 
     def cells(self, *, gpu: bool) -> int:
         """Return the cells of a supernet."""

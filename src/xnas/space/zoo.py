@@ -22,6 +22,8 @@ from xnas.space.network_spec import NetworkSpec
 
 FORMAT, VERSION = "xnas-cell", 1
 GENOTYPE_FILE = "genotype.json"
+WIRING_FILE = "wiring.json"
+"""What the run folder of a training has in its place if it trained a wiring."""
 PRESETS = {"xnas_small": 36, "xnas_medium": 44, "xnas_large": 50}
 """The paper's three CIFAR networks of its cell (Sec. 4.2), by the channels of their first cell."""
 
@@ -139,7 +141,7 @@ def is_arch(cell: str | Path) -> bool:
 
 
 def genotype_file(cell: str | Path) -> Path:
-    """The file that is meant: the one given, or the genotype in a search's run folder."""
+    """The file that is meant: the one given, or the genotype or wiring in a run folder."""
     path, names = Path(cell), (*list_cells(), *PRESETS)
     try:
         is_folder, exists = path.is_dir(), path.exists()
@@ -150,12 +152,12 @@ def genotype_file(cell: str | Path) -> Path:
     if not str(cell):
         raise UnknownNameError(f"no cell was named; {known_names('', names)}")
     if is_folder:
-        if not (path / GENOTYPE_FILE).exists():
-            raise GenotypeError(
-                f"no {GENOTYPE_FILE} in {path}; give a genotype, or the folder of a search that has "
-                "ended"
-            )
-        return path / GENOTYPE_FILE
+        for name in (GENOTYPE_FILE, WIRING_FILE):
+            if (path / name).exists():
+                return path / name
+        raise GenotypeError(
+            f"no {GENOTYPE_FILE} in {path}; give a genotype, or the folder of a search that has ended"
+        )
     if not exists and path.suffix != ".json" and len(path.parts) <= 1:
         known = known_names(str(cell), names)
         raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
