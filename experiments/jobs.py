@@ -201,20 +201,6 @@ def start_process(
     return subprocess.Popen([sys.executable, script, *words, *one])  # noqa: S603 - ourselves
 
 
-def share_gpu() -> None:
-    """Let kernels of several processes run side by side, where NVIDIA's multi-process service is there.
-
-    A second service is refused, which changes nothing.
-    """
-    if shutil.which("nvidia-cuda-mps-control") is None:
-        return
-    closed = subprocess.DEVNULL  # the service stays, and would keep the caller's output open
-    command = ["nvidia-cuda-mps-control", "-d"]
-    subprocess.run(  # noqa: S603
-        command, check=False, start_new_session=True, stdin=closed, stdout=closed, stderr=closed
-    )
-
-
 class Spent:
     """What a run that may be cut has cost so far, in a file next to its folder."""
 

@@ -47,7 +47,6 @@ from jobs import (
     play,
     play_at_once,
     script,
-    share_gpu,
     shared_arguments,
     start_process,
     told_left,
@@ -56,6 +55,7 @@ from jobs import (
 from packed_runs import collect, take_up
 from trainings import Runner, Training, tiny
 from xnas.benchmarks.surrogate import read_cells
+from xnas.process.gpu_sharing import share_gpu
 
 SEED = 301  # of the draw
 DRAWS = 8

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import torch
 
-from jobs import Record, script, share_gpu
+from jobs import Record, script
 from recorded_search import (
     RECORDS,
     SIZES,
@@ -41,6 +41,7 @@ from recorded_search import (
 )
 from xnas.engine import Checkpoints, load_checkpoint
 from xnas.errors import ConfigError
+from xnas.process.gpu_sharing import share_gpu
 from xnas.space import Genotype
 
 FIRST_ALONE = 150.0  # seconds at most that the first search has for itself, to compile kernels for all

@@ -27,6 +27,7 @@ LAYERS = [
     "benchmarks",
     "report",
     "process",
+    "workers",
     "model",
     "runs",
     "bench",

@@ -14,7 +14,8 @@ command line prints that line and exits with status 2.
     ├── DatasetError                       images that are missing, cannot be read or cannot be split
     ├── GenotypeError (a ValueError)       a genotype that cannot be read, written or built
     ├── RankError                          processes of one run that lost each other, or disagree
-    └── RoundError (a ValueError)          a round that Algorithm 1 cannot play
+    ├── RoundError (a ValueError)          a round that Algorithm 1 cannot play
+    └── WorkerError                        a job that ended its workers again and again
 
     VersionError (a ConfigError and a GenotypeError)  a file of a format version that is not supported
 
@@ -77,3 +78,7 @@ class RoundError(XnasError, ValueError):
 
 class RankError(XnasError):
     """Processes of one run that lost each other, or no longer hold the same values."""
+
+
+class WorkerError(XnasError):
+    """A job that ended the processes which did it, again and again."""

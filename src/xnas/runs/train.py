@@ -296,7 +296,7 @@ class TrainJob:
 
 
 def _require_epoch(until: int | None) -> None:
-    if until is not None and (isinstance(until, bool) or not isinstance(until, int) or until < 1):
+    if until is not None and (type(until) is not int or until < 1):
         raise ConfigError(f"until must be a whole number of epochs from 1 on, got {brief(until)}")
 
 

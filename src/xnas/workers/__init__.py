@@ -1,0 +1,19 @@
+"""Jobs in other processes, on this machine or on many: what a pool of evaluations stands on.
+
+A job is a function without arguments that can be pickled, such as `partial(search, config, "cifar10")`.
+It must be safe to do twice, because a job whose worker is lost is done again: evaluations and runs
+resume in their folder.
+
+    with LocalProcesses(4) as workers:
+        for number, config in enumerate(configs):
+            workers.submit(number, partial(search, config, "cifar10"))
+        results = [workers.result(number) for number in range(len(configs))]
+
+`RayTasks` has the same methods, on all machines of a Ray cluster.
+"""
+
+from xnas.workers.local import LocalProcesses
+from xnas.workers.protocol import Job, Workers
+from xnas.workers.ray_tasks import RayTasks
+
+__all__ = ["Job", "LocalProcesses", "RayTasks", "Workers"]
