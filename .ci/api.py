@@ -28,7 +28,7 @@ Building blocks for your own supernets, methods and experiments. They may change
 SECTIONS = {
     "Search and training": [
         *("search", "resume_search", "SearchConfig", "train", "resume_training", "TrainConfig"),
-        *("load", "Classifier"),
+        *("sample", "resume_sampling", "SampleConfig", "load", "Classifier"),
     ],
     "Data": ["ImageData"],
     "Cells and networks": [

@@ -6,6 +6,8 @@ from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, Xn
 from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.runs.sample import resume_sampling, sample
+from xnas.runs.sample_config import SampleConfig
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train import resume_training, train
@@ -39,6 +41,7 @@ __all__ = [
     "ImageData",
     "Replay",
     "RoundError",
+    "SampleConfig",
     "SearchConfig",
     "TrainConfig",
     "Wiring",
@@ -55,8 +58,10 @@ __all__ = [
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",
+    "resume_sampling",
     "resume_search",
     "resume_training",
+    "sample",
     "search",
     "split_parameters",
     "train",

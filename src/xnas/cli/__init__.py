@@ -32,6 +32,11 @@ COMMANDS = {
         "The cell is one that a search found, or a published one.",
         "xnas train runs/photos --recipe quick",
     ),
+    "sample": (
+        "Find a cell by drawing whole cells and evaluating each.",
+        "Random search, evolution and others; a cell is trained, or looked up in a benchmark.",
+        "xnas sample photos/ --sampler evolution --evaluations 50",
+    ),
     "evaluate": (
         "Measure a trained network on test images.",
         "Prints error, accuracy per class and calibration, and draws the confusions.",

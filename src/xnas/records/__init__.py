@@ -19,6 +19,7 @@ from xnas.records.paper import (
     Table,
     Verdict,
 )
+from xnas.records.sampling import Sampled
 from xnas.records.searching import (
     Deletion,
     EdgeChoice,
@@ -74,6 +75,7 @@ __all__ = [
     "RandomDepths",
     "RegretCurve",
     "RoundCost",
+    "Sampled",
     "SearchEpoch",
     "Selection",
     "SelectionStudy",

@@ -21,7 +21,7 @@ FORMAT, VERSION = "xnas-run", 1
 MOST_BYTES = 1 << 20  # of config.json, which has some 2,000
 MOST_PROCESSES = 1 << 20
 REMEDY = "restore it from a copy, or begin a run in another folder"
-KINDS = {"search": "search", "train": "training"}
+KINDS = {"search": "search", "train": "training", "sample": "sampling"}
 """What a run is called, by the command that makes it."""
 
 

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
+from xnas.runs.sample_loop import Evaluated, SampleLoop
 
 Record_contra = TypeVar("Record_contra", contravariant=True)
 
@@ -38,8 +39,21 @@ class TrainDisplay(Display[TrainEpoch], Protocol):
         """One step was made."""
 
 
+class SampleDisplay(Protocol):
+    """Follows a search by sampling."""
+
+    def say(self, line: str) -> None:
+        """Information."""
+
+    def warn(self, line: str) -> None:
+        """A warning."""
+
+    def after_trial(self, one: Evaluated, loop: SampleLoop) -> None:
+        """The result of a trial is known."""
+
+
 class Silence:
-    """A display of either kind that shows nothing."""
+    """A display of any kind that shows nothing."""
 
     def say(self, line: str) -> None:
         """Do nothing."""
@@ -54,4 +68,7 @@ class Silence:
         """Do nothing."""
 
     def after_epoch(self, record: SearchEpoch | TrainEpoch, epochs: int) -> None:
+        """Do nothing."""
+
+    def after_trial(self, one: Evaluated, loop: SampleLoop) -> None:
         """Do nothing."""

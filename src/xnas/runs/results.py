@@ -1,10 +1,10 @@
-"""What a search and a training return."""
+"""What searches and trainings return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xnas.records import Evaluation, Ledger, SearchEpoch, TrainEpoch
+from xnas.records import Evaluation, Judgement, Ledger, Sampled, SearchEpoch, TrainEpoch, Truth
 from xnas.space import Genotype
 
 
@@ -51,4 +51,28 @@ class TrainResult:
         return (
             f"TrainResult(out={self.out!r}, epochs={len(self.epochs)}, test_accuracy={test}, "
             f"parameters={self.parameters}, macs={self.macs})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SampleResult:
+    """The best cell that a search by sampling has evaluated, and all others."""
+
+    out: str
+    """The run folder."""
+    genotype: Genotype
+    value: float
+    """Its validation accuracy, a share."""
+    evaluations: tuple[Sampled, ...]
+    """In the order of their results."""
+    cells: tuple[Genotype, ...]
+    """The cell of each."""
+    truth: Truth | Judgement | None = None
+    """What a benchmark knows of the best cell, for the report alone."""
+
+    def __repr__(self) -> str:
+        """The main numbers in one line."""
+        return (
+            f"SampleResult(out={self.out!r}, space={self.genotype.space!r}, "
+            f"evaluations={len(self.evaluations)}, value={self.value:.4g})"
         )

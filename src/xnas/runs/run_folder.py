@@ -30,13 +30,16 @@ RUNS = Path("runs")
 """Where run folders are made that the user does not name."""
 ARCHITECTURE_FILES = tuple(f"{key}.json" for key in ARCHITECTURES)
 WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
+WRITTEN += ("ledger.jsonl", "costs.jsonl", "trials")
 """What a run writes into without replacing it."""
 READ = (NAME, "metrics.jsonl", *ARCHITECTURE_FILES, "model.json", "model.safetensors")
+READ += ("ledger.jsonl", "costs.jsonl")
 """What a resumed run reads: a pipe would block it, an endless device would fill its memory."""
 MOVED = "copy the run folder elsewhere and resume it there"
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
 """What a run writes at its end, except for the last file, whose presence says that it is finished."""
 NAMES = {NAME, "recipe.json", *ARCHITECTURE_FILES, "metrics.jsonl", "model.json", *ENDS}
+NAMES |= {"ledger.jsonl", "curve.json"}
 
 
 class RunFolder:

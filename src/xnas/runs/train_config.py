@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from xnas.data_options import LARGEST_ALPHA, DataOptions
 from xnas.errors import ConfigError
@@ -22,6 +22,8 @@ from xnas.runs.options import ComputeOptions, RunOptions
 
 if TYPE_CHECKING:  # --help does without torch
     from xnas.space import Architecture, Genotype, Wiring
+
+Trained = TypeVar("Trained", bound="TrainOptions")
 
 PAPERS_SIDE = 32  # of the images that a cutout is said for
 
@@ -119,7 +121,7 @@ def require_cells(config: TrainConfig, architecture: Architecture) -> None:
     require_within("cells", config.cells, at_least(architecture.defaults.least_cells))
 
 
-def resolve_images(config: TrainConfig, dataset: str) -> TrainConfig:
+def resolve_images(config: Trained, dataset: str) -> Trained:
     """Settings that say how the images of a dataset are to be loaded, as the recipe has it."""
     from xnas.runs.recipes import recipe_for  # noqa: PLC0415 - imports torch
 

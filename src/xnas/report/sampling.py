@@ -1,0 +1,59 @@
+"""Tables of what a search by sampling has evaluated: the best cells, and those that nothing beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xnas.records import Sampled
+from xnas.report.tables import aligned_table
+from xnas.words import counted
+
+MOST_ROWS = 10
+
+
+def best_cells(records: Sequence[Sampled], most: int = MOST_ROWS) -> list[Sampled]:
+    """The best evaluation of each of the `most` best cells, best first, the earlier of equals."""
+    best: dict[int, Sampled] = {}
+    for record in records:
+        cell = record.number if record.same_as is None else record.same_as
+        known = best.get(cell)
+        if record.value is not None and (known is None or record.value > (known.value or 0.0)):
+            best[cell] = record
+    return sorted(best.values(), key=lambda record: (-(record.value or 0.0), record.number))[:most]
+
+
+def pareto_front(records: Sequence[Sampled]) -> list[Sampled]:
+    """The cells that no other is both smaller than and as accurate as, the smallest first."""
+    front: list[Sampled] = []
+    by_size = sorted(
+        best_cells(records, len(records)), key=lambda r: (r.parameters, -(r.value or 0.0), r.number)
+    )
+    for record in by_size:
+        if not front or (record.value or 0.0) > (front[-1].value or 0.0):
+            front.append(record)
+    return front
+
+
+def cells_table(records: Sequence[Sampled], shown: Sequence[Sampled]) -> str:
+    """Some evaluations as a table for the terminal; a star marks the front of accuracy and size."""
+    front = {record.number for record in pareto_front(records)}
+    rows = [
+        (
+            f"{100 * (record.value or 0.0):.2f} %",
+            f"{record.parameters / 1e6:.3f}",
+            f"{record.macs / 1e6:,.1f}",
+            str(record.number),
+            "*" if record.number in front else "",
+        )
+        for record in shown
+    ]
+    header = ("validation", "M parameters", "M MACs", "trial", "front")
+    return aligned_table(header, rows, left=())
+
+
+def evaluations_line(records: Sequence[Sampled]) -> str:
+    """How many evaluations, cells and failures there were, in one line."""
+    failed = sum(record.value is None for record in records)
+    cells = sum(record.same_as is None for record in records)
+    failures = f", {failed} failed" if failed else ""
+    return f"{counted(len(records), 'evaluation')}, {counted(cells, 'different cell')}{failures}"

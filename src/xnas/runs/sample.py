@@ -1,0 +1,300 @@
+"""A whole search by sampling: options -> sampler, evaluator, pool -> run folder.
+
+What was asked and told is in ledger.jsonl before anything follows from it; resuming plays it to a fresh
+sampler (`trial_ledger`). genotype.json, the best cell, is written last: its presence says that the
+search is finished.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict, fields, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from xnas.data import Images, load_data
+from xnas.errors import ConfigError, DatasetError, FinishedError, GenotypeError
+from xnas.options import saved_options
+from xnas.process.interrupt import Interrupted, stop_at_round
+from xnas.process.output import explain_lost_output
+from xnas.records import Sampled
+from xnas.runs.benchmark_evaluators import SurrogateEvaluator, TableEvaluator
+from xnas.runs.cell_limits import CellLimits
+from xnas.runs.config_file import NAME as CONFIG
+from xnas.runs.config_file import ConfigFile, config_of, read_json
+from xnas.runs.costs_file import NAME as COSTS
+from xnas.runs.costs_file import CostsFile
+from xnas.runs.displays import SampleDisplay, Silence
+from xnas.runs.evaluators import EVALUATORS
+from xnas.runs.pools import POOLS
+from xnas.runs.results import SampleResult
+from xnas.runs.resume_command import ResumeCommand
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sample_loop import Evaluated, SampleLoop
+from xnas.runs.sample_records import records_of
+from xnas.runs.sources import EMBEDDED, given_data, require_config, saved_images, whereabouts
+from xnas.runs.train_config import resolve_images
+from xnas.runs.trial_ledger import NAME as LEDGER
+from xnas.runs.trial_ledger import TrialLedger, replay
+from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_truth
+from xnas.samplers import SAMPLERS, Sampler
+from xnas.space import Genotype, encoding_of
+from xnas.words import printable
+
+GENOTYPE = "genotype.json"
+COMMAND = "sample"
+UNNAMED = "cifar10"
+"""The data that benchmarks know cells of, where none are named."""
+
+
+def sample(
+    config: SampleConfig,
+    data: str | Path | Images | None = None,
+    *,
+    display: SampleDisplay | None = None,
+) -> SampleResult:
+    """Search by drawing whole cells and evaluating them.
+
+    `data` are images, as for `search`; for the evaluators `table` and `surrogate` the name of the
+    benchmark's data set, by default cifar10.
+
+    >>> from xnas import SampleConfig
+    >>> config = SampleConfig(space="nasbench201", sampler="random", evaluator="table")
+    >>> sample(config)
+    Traceback (most recent call last):
+    xnas.errors.ConfigError: the evaluator table reads the CSV of a benchmark; name it with --truth FILE
+    """
+    require_config(COMMAND, SampleConfig, config)
+    shown: SampleDisplay = display or Silence()
+    config, images, place = _data(config, data)
+    job = SampleJob(config, place if images is None else images, shown)
+    name = place or (images.name if images is not None else UNNAMED)
+    folder = RunFolder.create(lambda: config.out or RunFolder.next_free(COMMAND, name))
+    truth = None if config.truth is None else config.truth.resolve()
+    settings = replace(config, out=folder.path, truth=truth)
+    saved = config_of(COMMAND, place, _fingerprint(config, images), settings)
+    with folder.locked(new=True):
+        folder.write_start(saved)
+        return job.play(folder, saved, {})
+
+
+def resume_sampling(
+    path: Path | str,
+    *,
+    data: Images | None = None,
+    display: SampleDisplay | None = None,
+    **changes: Any,  # noqa: ANN401 - settings
+) -> SampleResult:
+    """Resume a search by sampling that was stopped: it asks what the uninterrupted one would have asked.
+
+    Its settings hold, except for those that concern the machine alone, and `evaluations`, which may be
+    raised, also when the search is finished.
+    """
+    shown: SampleDisplay = display or Silence()
+    folder = RunFolder.open(Path(path))
+    with folder.locked():
+        saved = ConfigFile.read(folder.path, COMMAND)
+        config = saved_options(SampleConfig, saved.config, changes)
+        planned = int(saved.config["evaluations"])
+        _require_unfinished(folder, config, planned)
+        images = None
+        if EVALUATORS[config.evaluator].needs_images:
+            images = saved_images(folder.path, saved, config, data, "sampling")
+        elif _fingerprint(config, None) != saved.fingerprint:
+            raise DatasetError(
+                f"{config.truth} is not the benchmark that the search in {folder.path} began with; "
+                "restore that file, or name it with --truth"
+            )
+        job = SampleJob(config, saved.data if images is None else images, shown)
+        return job.play(folder, saved, changes)
+
+
+class SampleJob:
+    """One search: sampler, evaluator and limits, made of the options."""
+
+    def __init__(self, config: SampleConfig, data: Images | str | None, display: SampleDisplay) -> None:
+        """`data` is what the evaluator is built with; everything that cannot be used is refused here."""
+        self.config, self.data, self.display = config, data, display
+        self.kind, self.pool = SAMPLERS[config.sampler], POOLS[config.pool]
+        encoding = encoding_of(config.space, tied=config.tied)
+        settings = config.sampler_settings
+        self.kind.checked(settings)
+        self.evaluator = EVALUATORS[config.evaluator].build(config, data)
+        self.limits = CellLimits.of(config, self.evaluator)
+        planned = {"evaluations": config.evaluations} if self._plans else {}
+        self.encoding = self.limits.applied(encoding)
+        self.settings = planned | settings
+        self.sampler: Sampler = self.kind(self.encoding, config.seed, self.settings)
+        self.truth = self._benchmark()
+
+    @property
+    def _plans(self) -> bool:
+        """Whether the sampler wants to know how many evaluations there will be."""
+        return any(declared.name == "evaluations" for declared in fields(self.kind.settings))
+
+    def _benchmark(self) -> Benchmark | None:
+        """What knows the best cell, for the report alone."""
+        path, evaluator = self.config.truth, self.evaluator
+        if path is None:
+            return None
+        if isinstance(evaluator, TableEvaluator):
+            return KnownCells(evaluator.table, printable(path.name), evaluator.data)
+        if isinstance(evaluator, SurrogateEvaluator):
+            return JudgedCells(evaluator.judge, printable(path.name))
+        return load_truth(path, self.config.space)
+
+    def play(self, folder: RunFolder, saved: ConfigFile, changes: dict[str, Any]) -> SampleResult:
+        """Evaluate what is left, and conclude."""
+        config = self.config
+        ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors)
+        costs = CostsFile(folder.path / COSTS, folder.storage_errors)
+        replay(ledger.events, self.sampler, ledger.path, _writer(folder))
+        loop = SampleLoop(
+            self.sampler,
+            ledger,
+            self.limits.beyond,
+            evaluations=config.evaluations,
+            at_once=config.at_once,
+            ordered=not config.unordered,
+        )
+        self._introduce(loop)
+
+        def stopped() -> str:
+            command = ResumeCommand(
+                program="xnas",
+                kind=COMMAND,
+                path=folder.path,
+                in_memory=saved.data is None,
+                changes=changes,
+            )
+            return f"stopped after evaluation {loop.evaluated}; resume with: {command}"
+
+        def after(one: Evaluated) -> None:
+            costs.add(one.result)
+            self.display.after_trial(one, loop)
+
+        with explain_lost_output(stopped), folder.storage_errors(), stop_at_round() as asked:
+            pool = self.pool.build(self.evaluator, folder.path / "trials", config.at_once)
+            try:
+                with closing(pool):
+                    ended = loop.play(pool, stopped=asked, after=after)
+            except Interrupted:
+                ended = False
+            if not ended:
+                raise Interrupted(stopped())
+            return self._conclude(folder, loop, costs)
+
+    def _introduce(self, loop: SampleLoop) -> None:
+        config = self.config
+        given = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        self.display.say(
+            f"sampler {config.sampler} ({self.kind.summary}){': ' if given else ''}{given}; space "
+            f"{config.space}, seed {config.seed}"
+        )
+        self.display.say(self.evaluator.line)
+        if loop.told:
+            self.display.say(f"resuming after evaluation {loop.evaluated}")
+
+    def _conclude(self, folder: RunFolder, loop: SampleLoop, costs: CostsFile) -> SampleResult:
+        """Write the curve, its figure and, last, the best cell."""
+        best = self.sampler.best()
+        records = records_of(loop.told, self.evaluator.size, costs.seconds())
+        value = next(one.result.value for one in loop.told if one.trial.number == best.number)
+        assert value is not None  # noqa: S101 - a failed trial is never the best
+        cells = tuple(one.trial.genotype for one in loop.told if not one.refused)
+        rows = [asdict(record) for record in records]
+        folder.write_json("curve.json", {"format": "xnas-curve", "version": 1, "evaluations": rows})
+        _draw(records, folder, f"{self.config.sampler} on {self.config.space}")
+        folder.write_text(GENOTYPE, best.genotype.to_json())
+        return SampleResult(
+            out=str(folder.path),
+            genotype=best.genotype,
+            value=value,
+            evaluations=tuple(records),
+            cells=cells,
+            truth=None if self.truth is None else self.truth.truth(best.genotype),
+        )
+
+
+def _data(
+    config: SampleConfig, data: str | Path | Images | None
+) -> tuple[SampleConfig, Images | None, str | None]:
+    """The options with the size of images, the images if any are needed, and where the data are."""
+    if EVALUATORS[config.evaluator].needs_images:
+        given = given_data(EMBEDDED if data is None else data, config.out)
+        if not isinstance(given, str):
+            return config, given, None
+        place = whereabouts(given)
+        config = resolve_images(config, Path(place).name)
+        return config, load_data(given, config), place
+    if data is not None and not isinstance(data, str | Path):
+        raise ConfigError(
+            f"the evaluator {config.evaluator} needs no images; leave them out, or name the data set of "
+            "the benchmark"
+        )
+    return config, None, UNNAMED if data is None else str(data)
+
+
+def _fingerprint(config: SampleConfig, images: Images | None) -> str:
+    """Of the images or, where none are needed, of the benchmark's file."""
+    if images is not None:
+        return images.fingerprint()
+    if config.truth is None:
+        return ""
+    try:
+        return sha256(config.truth.read_bytes()).hexdigest()
+    except OSError as error:
+        raise DatasetError(
+            f"cannot read the benchmark {config.truth}: {error.strerror}; name it with --truth FILE"
+        ) from error
+
+
+def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -> None:
+    """Raise if nothing is left to do; make ready for more evaluations if they were raised."""
+    path, wanted = folder.path / GENOTYPE, config.evaluations
+    if wanted < planned:
+        raise ConfigError(
+            f"the search in {folder.path} was begun with {planned} evaluations; --evaluations may raise "
+            f"them, got {wanted}"
+        )
+    if wanted > planned:
+        if not SAMPLERS[config.sampler].extendable:
+            raise ConfigError(
+                f"the sampler {config.sampler} has planned for {planned} evaluations, which cannot be "
+                "raised; begin another search"
+            )
+        whole = read_json(folder.path / CONFIG)
+        whole["config"]["evaluations"] = wanted
+        folder.write_json(CONFIG, whole)
+        with folder.storage_errors():
+            path.unlink(missing_ok=True)
+    if not path.exists():
+        return
+    try:
+        Genotype.load(path)
+    except GenotypeError:
+        return  # a damaged one is written again, from the ledger
+    raise FinishedError(
+        f"the search in {folder.path} is finished; its best cell is in {GENOTYPE}, and --evaluations "
+        "with a larger number continues it"
+    )
+
+
+def _writer(folder: RunFolder) -> str:
+    """The versions that began a run, in words."""
+    made = read_json(folder.path / CONFIG).get("made_with")
+    versions = made if isinstance(made, dict) else {}
+    return ", ".join(f"{name} {versions[name]}" for name in ("xnas", "torch") if name in versions) or (
+        "another version"
+    )
+
+
+def _draw(records: list[Sampled], folder: RunFolder, title: str) -> None:
+    """The figure of the evaluations, as SVG and PNG."""
+    from xnas.report.figures import save_figure  # noqa: PLC0415 - imports matplotlib
+    from xnas.report.sampling_figures import draw_evaluations  # noqa: PLC0415
+
+    if any(record.value is not None for record in records):
+        save_figure(draw_evaluations(records, title), folder.path / "figures", "evaluations")

@@ -1,0 +1,22 @@
+"""The figure of a search by sampling shows what the records say."""
+
+from xnas.records import Sampled
+from xnas.report.figures import save_figure
+from xnas.report.sampling_figures import draw_evaluations
+
+
+def record(number, value, best):
+    costs = {"epochs": 1, "seconds": None, "parameters": 10**6 * (number + 1), "macs": 1}
+    return Sampled(number=number, value=value, best=best, **costs)
+
+
+def test_it_draws_the_best_so_far_and_the_front(tmp_path):
+    records = [record(0, 0.5, 0.5), record(1, None, 0.5), record(2, 0.7, 0.7), record(3, 0.6, 0.7)]
+    progress, sizes = draw_evaluations(records, "random").axes
+    dots, best = progress.lines
+    assert list(dots.get_ydata()) == [50, 70, 60]
+    assert list(best.get_xdata()) == [1, 3, 4]
+    assert list(best.get_ydata()) == [50, 70, 70]
+    assert list(sizes.lines[1].get_xdata()) == [1, 3]
+    svg, _ = save_figure(draw_evaluations(records, "random"), tmp_path, "evaluations")
+    assert svg.read_bytes().startswith(b"<?xml")

@@ -1,0 +1,203 @@
+"""Whole searches by sampling: run folders, resumption, refusals."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from benchmark_files import read_once
+from nasbench201 import rows, write_table
+
+from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampling, sample
+from xnas.errors import DamagedFileError, FinishedError, RoundError
+from xnas.process.interrupt import Interrupted
+from xnas.runs import sample as runs
+from xnas.runs.pools import LocalPool, PoolKind
+from xnas.samplers import SAMPLERS
+from xnas.space import create_model
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return write_table(tmp_path_factory.mktemp("table") / "table.csv", rows())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_once():
+    with read_once():
+        yield
+
+
+@pytest.fixture
+def config(table, tmp_path, request):
+    if "figure" not in request.node.name:
+        request.getfixturevalue("no_figure")
+    return SampleConfig(
+        space="nasbench201",
+        evaluator="table",
+        truth=table,
+        settings="population=5,sample=2",
+        evaluations=12,
+        at_once=3,
+        out=tmp_path / "run",
+    )
+
+
+@pytest.fixture
+def no_figure(monkeypatch):
+    """Figures take a second each."""
+    monkeypatch.setattr(runs, "_draw", lambda *_: None)
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """Make the local pool stop the run, as its user would, at a given trial."""
+
+    def install(number):
+        class Stopping(LocalPool):
+            def result(self, which=None):
+                if which == number:
+                    raise Interrupted("stopped inside a training")
+                return super().result(which)
+
+        monkeypatch.setitem(runs.POOLS._entries, "local", PoolKind(Stopping, "stops"))
+
+    return install
+
+
+def files(folder):
+    return {
+        p.name: p.read_bytes() for p in folder.iterdir() if p.name in {"ledger.jsonl", "genotype.json"}
+    }
+
+
+def test_a_search_leaves_its_best_cell_ledger_curve_and_figure(config):
+    result = sample(config)
+    folder = config.out
+    assert result.out == str(folder)
+    assert Genotype.load(folder / "genotype.json") == result.genotype
+    values = [record.value for record in result.evaluations]
+    assert result.value == max(values) == result.evaluations[-1].best
+    assert result.cells[values.index(result.value)] == result.genotype
+    assert result.truth.arch == result.genotype.arch
+    curve = json.loads((folder / "curve.json").read_text())
+    assert (curve["format"], curve["version"]) == ("xnas-curve", 1)
+    assert [row["epochs"] for row in curve["evaluations"]] == [12 * n for n in range(1, 13)]
+    assert all(row["seconds"] > 0 for row in curve["evaluations"])
+    assert (folder / "figures" / "evaluations.svg").exists()
+    assert len((folder / "costs.jsonl").read_text().splitlines()) == 12
+    saved = json.loads((folder / "config.json").read_text())
+    assert (saved["kind"], saved["data"]) == ("sample", "cifar10")
+    assert repr(result).startswith(
+        f"SampleResult(out={str(folder)!r}, space='nasbench201', evaluations=12"
+    )
+    assert create_model(folder, channels=2, cells=1)  # what `xnas train RUN` builds
+
+
+@pytest.mark.parametrize("at", [0, 7])
+def test_a_stopped_search_resumes_to_the_same_ledger(config, tmp_path, stop_after, at):
+    whole = replace(config, out=tmp_path / "whole")
+    sample(whole)
+    stop_after(at)
+    with pytest.raises(
+        Interrupted, match=rf"stopped after evaluation {at}; resume with: xnas sample --resume .*run"
+    ):
+        sample(config)
+    assert not (config.out / "genotype.json").exists()
+    stop_after(None)
+    resume_sampling(config.out)
+    assert files(config.out) == files(whole.out)
+
+
+def test_a_finished_search_says_so_and_can_be_given_more(config, tmp_path):
+    config = replace(config, at_once=1)  # with more, the last ones are asked later than they would be
+    sample(config)
+    with pytest.raises(FinishedError, match=r"is finished; its best cell is in genotype\.json"):
+        resume_sampling(config.out)
+    with pytest.raises(
+        ConfigError, match="begun with 12 evaluations; --evaluations may raise them, got 3"
+    ):
+        resume_sampling(config.out, evaluations=3)
+    more = resume_sampling(config.out, evaluations=20)
+    assert len(more.evaluations) == 20
+    whole = replace(config, evaluations=20, out=tmp_path / "whole")
+    sample(whole)
+    assert files(config.out) == files(whole.out)
+    with pytest.raises(FinishedError):
+        resume_sampling(config.out)
+
+
+def test_a_damaged_answer_is_written_again(config):
+    sample(config)
+    before = files(config.out)
+    (config.out / "genotype.json").write_text("{")
+    resume_sampling(config.out)
+    assert files(config.out) == before
+
+
+def test_a_sampler_that_has_planned_cannot_be_given_more(config, monkeypatch):
+    fixed = replace(SAMPLERS["evolution"], extendable=False)
+    sample(config)
+    monkeypatch.setitem(SAMPLERS._entries, "evolution", fixed)
+    with pytest.raises(ConfigError, match="the sampler evolution has planned for 12 evaluations"):
+        resume_sampling(config.out, evaluations=20)
+
+
+def test_what_changed_since_the_beginning_is_refused(config, tmp_path, table):
+    sample(config)
+    (config.out / "genotype.json").unlink()
+    other = tmp_path / "other.csv"
+    other.write_bytes(table.read_bytes() + b"\n")
+    with pytest.raises(
+        DatasetError, match=r"other.csv is not the benchmark that the search in .* began"
+    ):
+        resume_sampling(config.out, truth=other)
+    with pytest.raises(DatasetError, match=r"cannot read the benchmark .*gone.csv: No such file"):
+        resume_sampling(config.out, truth=tmp_path / "gone.csv")
+    with pytest.raises(ConfigError, match="a resumed run keeps its --seed"):
+        resume_sampling(config.out, seed=3)
+    saved = json.loads((config.out / "config.json").read_text())
+    saved["config"]["seed"] = 1
+    (config.out / "config.json").write_text(json.dumps(saved))
+    with pytest.raises(
+        DamagedFileError, match=r"line 2 of .*: the sampler asks another cell .*; xnas 0"
+    ):
+        resume_sampling(config.out)
+
+
+def test_the_limits_hold_for_the_answer(config):
+    result = sample(replace(config, max_params=400_000, max_macs=1e8))
+    assert max(record.parameters for record in result.evaluations) <= 400_000
+    with pytest.raises(
+        ConfigError, match="no cell of the space nasbench201 is within the limits: the sma"
+    ):
+        sample(replace(config, max_params=1000, out=config.out.with_name("none")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "words"),
+    [
+        ({"sampler": "evolutoin"}, None, "no sampler called 'evolutoin'; did you mean evolution"),
+        (
+            {"settings": "populatoin=3"},
+            None,
+            "the sampler has no setting 'populatoin'; did you mean pop",
+        ),
+        ({"settings": "population=0"}, None, "--population must be at least 1, got 0"),
+        ({"pool": "lokal"}, None, "no pool called 'lokal'; did you mean local"),
+        ({"tied": True}, None, "have one kind; there is nothing to tie"),
+        ({}, object(), "the evaluator table needs no images; leave them out, or name the data set"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_written(config, changes, data, words):
+    with pytest.raises(ConfigError, match=words):
+        sample(replace(config, **changes), data)
+    assert not config.out.exists()
+
+
+def test_all_failures_are_a_search_without_an_answer(config, monkeypatch):
+    def fail(*_):
+        raise RoundError("the loss is nan")
+
+    monkeypatch.setattr("xnas.runs.benchmark_evaluators.TableEvaluator.evaluate", fail)
+    with pytest.raises(ConfigError, match="no trial has a value yet: 12 were told, of which 12 failed"):
+        sample(config)
