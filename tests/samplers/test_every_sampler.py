@@ -19,7 +19,7 @@ SMALL = {
     "bohb": {"startup": 5, "max_epochs": 9},
     "bananas": ROUNDS,
     "npenas": ROUNDS,
-    "proxy": {"proxy": "params", "pool": 6, "batch": 2, "then": "evolution", "first": 3},
+    "proxy": {"proxy": "params", "pool": 4, "batch": 2, "then": "evolution", "first": 2},
     "controller": {"minibatch": 4, "hidden": 16},
 }
 """Settings with which a sampler passes all its phases within `FEW` evaluations, in a second."""

@@ -9,10 +9,11 @@ from itertools import count
 
 import pytest
 from nasbench201 import REAL, needs_the_real_table
+from sampling_games import done, failed, planted
 
 from xnas.benchmarks import TabularBenchmark
 from xnas.errors import ConfigError
-from xnas.samplers import SAMPLERS, Result
+from xnas.samplers import SAMPLERS
 from xnas.samplers.optuna_study import OptunaSettings
 from xnas.space import encoding_of
 
@@ -21,10 +22,6 @@ optuna = pytest.importorskip("optuna")
 
 def made(name, seed=0, space="nasbench201", **settings):
     return SAMPLERS[name](encoding_of(space), seed, settings)
-
-
-def done(trial, value):
-    return Result(number=trial.number, value=value, state="done")
 
 
 def cells_of(sampler, cells, worth):
@@ -40,7 +37,7 @@ def cells_of(sampler, cells, worth):
         else:
             place[trial.number] = place[trial.parent]
         climbs[place[trial.number]].append(trial)
-        sampler.tell(done(trial, worth(place[trial.number], trial.budget)))
+        sampler.tell(done(trial.number, worth(place[trial.number], trial.budget)))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +70,7 @@ def test_the_next_rung_is_the_same_cell_with_the_earlier_trial_as_its_parent():
     trials = []
     for _ in range(3):
         trials.append(sampler.ask())
-        sampler.tell(done(trials[-1], 0.5))
+        sampler.tell(done(trials[-1].number, 0.5))
     assert [trial.budget for trial in trials] == [2, 6, 9]  # the first cell is the best of its rung
     assert [trial.parent for trial in trials] == [None, 0, 1]
     assert len({trial.genotype for trial in trials}) == 1
@@ -82,7 +79,7 @@ def test_the_next_rung_is_the_same_cell_with_the_earlier_trial_as_its_parent():
 def test_a_rung_that_failed_is_not_followed_by_another():
     sampler = made("halving")
     trial = sampler.ask()
-    sampler.tell(Result(number=0, value=None, state="failed"))
+    sampler.tell(failed(0))
     assert sampler.ask().parent is None
     assert sampler.book.failed == 1
     assert trial.budget == 1
@@ -91,9 +88,9 @@ def test_a_rung_that_failed_is_not_followed_by_another():
 def test_the_answer_is_the_best_of_the_highest_rung():
     sampler = made("halving", eta=2, min_epochs=1, max_epochs=2)
     first = sampler.ask()
-    sampler.tell(done(first, 0.9))
+    sampler.tell(done(first.number, 0.9))
     second = sampler.ask()
-    sampler.tell(done(second, 0.7))  # a training of 2 epochs whose rate was still high at 1
+    sampler.tell(done(second.number, 0.7))  # a training of 2 epochs whose rate was still high at 1
     assert (second.budget, second.parent) == (2, 0)
     assert sampler.best() == second
 
@@ -109,14 +106,11 @@ def test_hyperband_draws_brackets_in_proportion_to_their_cells():
 
 
 def test_tpe_learns_which_cells_are_good():
-    def share(genotype):
-        return sum(e.operation == "nor_conv_3x3" for node in genotype.normal.nodes for e in node) / 6
-
     sampler, found = made("tpe"), []
     for _ in range(60):
         trial = sampler.ask()
-        found.append(share(trial.genotype))
-        sampler.tell(done(trial, found[-1]))
+        found.append(planted(trial.genotype))
+        sampler.tell(done(trial.number, found[-1]))
     assert statistics.mean(found[40:]) > statistics.mean(found[:10]) + 0.3
     assert all(trial.budget is None for trial, _ in sampler.book.told)
 
@@ -142,7 +136,7 @@ def test_optuna_writes_nothing_and_its_verbosity_stays(settings, capfd):
     optuna.logging.set_verbosity(logging.INFO)
     sampler = made("tpe", startup=2, **settings)
     for _ in range(5):
-        sampler.tell(done(sampler.ask(), 0.5))
+        sampler.tell(done(sampler.ask().number, 0.5))
     assert optuna.logging.get_verbosity() == logging.INFO
     assert capfd.readouterr() == ("", "")
 
@@ -156,6 +150,18 @@ def test_without_optuna_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.slow
+def test_tpe_finds_a_planted_cell_in_every_seed():
+    for seed in range(10):
+        sampler = made("tpe", seed=seed)
+        for _ in range(300):
+            trial = sampler.ask()
+            sampler.tell(done(trial.number, planted(trial.genotype)))
+            if planted(trial.genotype) == 1:
+                break
+        assert planted(sampler.best().genotype) == 1
+
+
+@pytest.mark.slow
 @needs_the_real_table
 def test_tpe_on_the_table():
     table, found = TabularBenchmark.load(REAL), []
@@ -163,6 +169,6 @@ def test_tpe_on_the_table():
         sampler = made("tpe", seed=seed)
         for _ in range(100):
             trial = sampler.ask()
-            sampler.tell(done(trial, table.accuracy(trial.genotype, 12, "valid") / 100))
+            sampler.tell(done(trial.number, table.accuracy(trial.genotype, 12, "valid") / 100))
         found.append(table.accuracy(sampler.best().genotype))
     assert statistics.mean(found) > 94.0

@@ -6,9 +6,10 @@ import statistics
 import pytest
 import torch
 from nasbench201 import REAL, needs_the_real_table
+from sampling_games import done, failed, planted
 
 from xnas.benchmarks import TabularBenchmark
-from xnas.samplers import SAMPLERS, Result
+from xnas.samplers import SAMPLERS
 from xnas.samplers.surrogate_rounds import thompson_scores
 from xnas.space import SPACES, encoding_of
 from xnas.space.edge_choices import AllSources
@@ -21,15 +22,9 @@ def made(name="npenas", seed=0, **settings):
     return SAMPLERS[name](encoding_of("nasbench201"), seed, QUICK | settings)
 
 
-def worth(genotype):
-    """The share of 3x3 convolutions."""
-    operations = [edge.operation for node in genotype.normal.nodes for edge in node]
-    return operations.count("nor_conv_3x3") / len(operations)
-
-
 def tell(sampler, trial, value=None):
-    value = worth(trial.genotype) if value is None else value
-    sampler.tell(Result(number=trial.number, value=value, state="done"))
+    value = planted(trial.genotype) if value is None else value
+    sampler.tell(done(trial.number, value))
 
 
 def play(sampler, count):
@@ -63,7 +58,7 @@ def test_after_the_first_round_cells_are_single_mutations_of_the_best():
     assert all(trial.parent is None for trial in trials[:4])
     for trial in trials[4:]:
         began = 4 + 3 * ((trial.number - 4) // 3)
-        best = sorted(range(began), key=lambda n: (-worth(trials[n].genotype), n))[:2]
+        best = sorted(range(began), key=lambda n: (-planted(trials[n].genotype), n))[:2]
         assert trial.parent in best
         assert differing(trial.genotype, trials[trial.parent].genotype) == 1
     assert len({trial.genotype for trial in trials}) == 16
@@ -104,7 +99,7 @@ def test_failed_cells_are_neither_parents_nor_asked_again():
     sampler = made()
     trials = [sampler.ask() for _ in range(4)]
     for trial in trials[:2]:
-        sampler.tell(Result(number=trial.number, value=None, state="failed"))
+        sampler.tell(failed(trial.number))
     for trial in trials[2:]:
         tell(sampler, trial)
     more = [sampler.ask() for _ in range(3)]

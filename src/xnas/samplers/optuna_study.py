@@ -84,6 +84,8 @@ class HalvingSettings(OptunaSettings):
 class BohbSettings(OptunaSettings):
     """Hyperband on cells that TPE proposes. It has one TPE a bracket, and each needs `startup` cells."""
 
+    multivariate: bool = True
+    """Let TPE model all numbers of a cell together, as BOHB does."""
     pruner: Literal["none", "halving", "hyperband"] = "hyperband"
     """Stop cells early: not at all, by successive halving, or by Hyperband's brackets of it."""
 
