@@ -6,6 +6,7 @@ A stand-in warms up as a capture does and then "replays" by playing the step aga
 
 import pytest
 import torch
+from hooked import Corrected, Sampled, SecondOrder, hooked
 from searching import engine
 
 from xnas.engine import captured_round, end_epoch, play_round, search_state
@@ -17,7 +18,8 @@ def without_graphs(monkeypatch):
     """Captures made so far, each with the generators it was given."""
     made = []
 
-    def stand_in(step, _device, *, restore, generators):
+    def stand_in(step, _device, *, restore, generators, pool):
+        assert pool is None
         for _ in range(WARM_UPS):
             step()
             restore()
@@ -147,3 +149,26 @@ def test_batches_from_the_host_are_drawn_before_each_replay(without_graphs, monk
         play_round(plain)
     assert len(drawn) == 3
     same(search_state(streamed), search_state(plain))
+
+
+class Restless(Sampled):
+    """Learns in every other round."""
+
+    def learns(self, _, round_in_epoch):
+        return round_in_epoch % 2 == 0
+
+
+@pytest.mark.parametrize("method", [Sampled, Restless])
+def test_rounds_of_a_method_with_hooks_are_captured_and_each_kind_once(method, without_graphs):
+    plain = play(hooked(method), 2, capture=False)
+    captured = play(hooked(method), 2, capture=True)
+    same(search_state(captured), search_state(plain))
+    assert len(without_graphs) == (2 if method is Restless else 1)
+
+
+@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.parametrize("method", [SecondOrder, Corrected])
+def test_rounds_of_several_passes_are_captured(method):
+    plain = play(hooked(method), 2, capture=False)
+    captured = play(hooked(method), 2, capture=True)
+    same(search_state(captured), search_state(plain))

@@ -6,7 +6,8 @@ import torch
 from searching import engine, settle
 
 from xnas.engine import delete_wiped, discretization_gap, play_round
-from xnas.engine.gap import accuracy, chosen_mixtures, untouched_buffers
+from xnas.engine.forward import untouched_buffers
+from xnas.engine.gap import accuracy, chosen_mixtures
 
 
 def test_the_gap_measures_mixture_experts_and_cell_and_touches_nothing():

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from hooked import SPACES, Sampled, hooked
 from searching import engine, stripes
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -13,8 +14,9 @@ from xnas import ConfigError, ExpertsOptimizer, Forecaster, RoundError, uniform_
 from xnas.data import BatchSettings, BatchSource, halves
 from xnas.engine import Search, SearchSettings, end_epoch, play_round, restore_search, search_state
 from xnas.engine.epoch import remove_experts
-from xnas.engine.search import _dropped, descend_train_loss, reveal_rewards
+from xnas.engine.search import descend_train_loss, reveal_rewards
 from xnas.engine.temperature import best_inverse_temperature
+from xnas.engine.weighing import cell_weights, dropped
 from xnas.methods import Game
 from xnas.space.packing import pack
 
@@ -93,7 +95,7 @@ def test_identities_are_dropped_one_draw_an_edge_and_cell_and_scaled_when_kept()
     search = engine(skip_dropout="0.5")
     seen = {kind: [] for kind in search.mixtures}
     for _ in range(200):
-        for kind, mixture in _dropped(search).items():
+        for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
             seen[kind].append(mixture)
     for kind, draws in seen.items():
         scale = torch.stack(draws) * 7  # uniform mixtures: 1 where nothing was done
@@ -110,7 +112,7 @@ def test_with_expert_dropout_every_expert_has_draws_of_its_own(skips, share):
     search.settings = replace(search.settings, expert_dropout=0.3)
     seen = {kind: [] for kind in search.mixtures}
     for _ in range(200):
-        for kind, mixture in _dropped(search).items():
+        for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
             seen[kind].append(mixture)
     for kind, draws in seen.items():
         scale = torch.stack(draws) * 7  # uniform mixtures: 1 where nothing was done
@@ -142,7 +144,7 @@ def test_rewards_at_the_best_temperature_are_those_of_the_scaled_logits():
 
 def test_without_dropout_the_weight_step_sees_the_mixtures_themselves():
     search = engine(skip_dropout="0")
-    for kind, mixture in _dropped(search).items():
+    for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
         assert torch.equal(mixture, search.supernet.spread()[kind])
 
 
@@ -463,3 +465,93 @@ def test_an_epoch_without_rounds_cannot_be_closed():
     search.begin_epoch()
     with pytest.raises(RoundError, match="no round was played in this epoch"):
         end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)
+
+
+def test_a_method_follows_the_epochs_of_its_game_also_after_a_restore():
+    search = hooked(Sampled, epochs=4, warmup=0.5)
+    for _ in range(3):
+        play_round(search)
+        end_epoch(search)
+        search.begin_epoch()
+    assert search.method.begun == [0, 0, 0, 1]
+    again = hooked(Sampled, epochs=4, warmup=0.5)
+    restore_search(again, copy.deepcopy(search_state(search)))
+    assert again.method.begun[-1] == 1
+    assert again.method.temperature == search.method.temperature == 0.5
+    for twin in (search, again):
+        play_round(twin)
+    for mine, theirs in zip(values(search.weights), values(again.weights), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_a_method_may_rest_in_some_rounds_in_which_the_loss_is_measured():
+    search = hooked(Sampled)
+    search.method.resting = {(0, 1)}
+    moved = []
+    for _ in range(3):
+        before = values(search.mixtures.values())
+        play_round(search)
+        after = values(search.mixtures.values())
+        moved.append(not all(torch.equal(a, b) for a, b in zip(before, after, strict=True)))
+    assert moved == [True, False, True]
+    assert int(search.tally.rounds) == 2
+    assert int(search.tally.valid[2]) == 3 * 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "rates"),
+    [
+        ({"schedule": lambda epoch, epochs: 1 - epoch / epochs}, [1.0, 0.75, 0.5, 0.25]),
+        ({"schedule": lambda *_: 1.0}, [1.0] * 4),
+    ],
+)
+def test_a_method_may_bring_a_schedule_for_the_rate_of_the_weights(settings, rates):
+    search = engine(epochs=4, weights_lr=0.1)
+    search.settings = replace(search.settings, final_learning_rate=0.02, **settings)
+    found = []
+    for search.epoch in range(4):
+        found.append((search.learning_rate() - 0.02) / 0.08)
+    assert found == pytest.approx(rates)
+
+
+def test_momentum_may_be_nesterov_s():
+    plain, other = own_search(), own_search(nesterov=True)
+    assert [s.weight_optimizer.param_groups[0]["nesterov"] for s in (plain, other)] == [False, True]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("space", SPACES)
+def test_a_joint_gradient_is_that_of_two_separate_passes(space, fused):
+    def single(settings):
+        return replace(settings, joint=True, gradient_clip=1e9)
+
+    search = hooked(Sampled, settings=single, double=True, fused=fused, **space)
+    draws = search.dropout.get_state()
+    weights = cell_weights(search, "weights")
+    search.dropout.set_state(draws)
+    twin = copy.deepcopy(hooked(Sampled, double=True, **space).supernet)
+    before = values(search.weights)
+    play_round(search)
+    images, labels = search.train_batch
+    asked = {kind: w.clone().requires_grad_() for kind, w in weights.items()}
+    cross_entropy(twin(images, asked).float(), labels).backward()
+    for kind, mixture in search.mixtures.items():
+        torch.testing.assert_close(mixture.grad, asked[kind].grad.sum(0), rtol=1e-4, atol=1e-7)
+    learned = [p.grad for p in twin.parameters() if p.grad is not None]
+    assert len(learned) == len(before)
+    for p, old, gradient in zip(search.weights, before, learned, strict=True):
+        expected = old - 0.025 * (gradient + 3e-4 * old)  # the first step: momentum is zero
+        torch.testing.assert_close(p.detach(), expected, rtol=1e-6, atol=1e-8)
+    assert torch.equal(search.tally.train, search.tally.valid)
+    assert int(search.tally.rounds) == 1
+    assert int(search.valid.position) == 0  # its batch was not drawn
+
+
+def test_a_joint_gradient_teaches_nothing_while_the_method_rests():
+    search = hooked(Sampled, settings=lambda s: replace(s, joint=True))
+    search.method.resting = {(0, 0)}
+    before = values(search.mixtures.values())
+    play_round(search)
+    assert all(torch.equal(a, b) for a, b in zip(before, search.mixtures.values(), strict=True))
+    play_round(search)
+    assert int(search.tally.rounds) == 1

@@ -1,9 +1,13 @@
 """Exponentiated gradients: the floor, entropy, and equality with XNAS without wipeout."""
 
+import math
+
+import pytest
 import torch
 from method_games import COMMON, build, game, near, one_edge, row
 
 from xnas import ExpertsOptimizer, uniform_mixture
+from xnas.methods import METHODS
 from xnas.methods.gaea import ExponentiatedGradient, eg_step
 
 
@@ -50,3 +54,10 @@ def test_the_term_of_entropy_pulls_to_the_uniform_mixture():
     method.step()
     torch.testing.assert_close(mixture.detach(), expected)
     assert mixture[0, 0] < 0.7
+
+
+def test_on_the_benchmark_the_rate_stops_half_way_through_a_cosine():
+    recipe = METHODS["gaea"].recipe_on("nasbench201")
+    shares = [recipe.schedule(epoch, recipe.epochs) for epoch in (0, 24)]
+    # of a cosine over 50 epochs, its epochs 0 and 24
+    assert shares == pytest.approx([1, (1 + math.cos(math.pi * 24 / 50)) / 2])

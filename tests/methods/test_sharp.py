@@ -3,7 +3,6 @@
 import torch
 from method_games import COMMON, edges_of, near, row
 
-from xnas.engine.schedules import PowerCosine
 from xnas.methods import METHODS
 from xnas.methods.sharp import MaxW
 
@@ -30,15 +29,10 @@ def test_the_dead_take_no_part():
     assert MaxW().pull_back(edges, row(0, 0, 5)).abs().max() == 0
 
 
-def test_the_recipe_has_the_authors_power_cosine():
+def test_the_recipe_has_the_authors_rates():
     recipe = METHODS["sharp"].recipe_on("darts")
-    schedule = PowerCosine(
-        top=recipe.weights_lr,
-        epochs=recipe.epochs,
-        power=recipe.schedule_power,
-        lowest=recipe.final_weights_lr,
-        warmup=recipe.schedule_warmup,
-    )
-    # the rates of the authors' epochs 7, 25 and 50 after their warm-up of 5, by their formula
-    rates = torch.tensor([schedule.rate(epoch) for epoch in (7, 25, 50)])
-    assert near(rates.double(), 0.0248323, 0.0125982, 0.0001)
+    first, last = recipe.weights_lr, recipe.final_weights_lr
+    # those of their epochs 1, 6, 7, 25 and 50 of 50, counted from 1, by their formula
+    shares = [recipe.schedule(epoch - 1, 50) for epoch in (1, 6, 7, 25, 50)]
+    rates = torch.tensor([last + (first - last) * share for share in shares])
+    assert near(rates.double(), 0.00425, 0.025, 0.0248323, 0.0125982, 0.0001)

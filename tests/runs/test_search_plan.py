@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from xnas import ConfigError, SearchConfig
+from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod
 from xnas.runs.search_plan import resolve
 from xnas.space.guards import ALL_GUARDS, SKIPS_DROPPED, UNGUARDED, Guards
 
@@ -90,3 +91,49 @@ def test_what_the_user_says_is_kept_and_needs_no_note():
 def test_a_batch_larger_than_a_half_is_refused():
     with pytest.raises(ConfigError, match="batch of 64, but only 40 images in a half; use a smaller"):
         planned(40, batch_size=64)
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """A method with a recipe, under the name `published`."""
+
+    def add(**recipe):
+        entry = RegisteredMethod(factory=Darts, recipe=Recipe(**recipe))
+        monkeypatch.setitem(METHODS._entries, "published", entry)
+
+    return add
+
+
+def test_a_number_is_the_user_s_else_the_method_s_else_ours(published):
+    published(epochs=7, batch_size=16, weights_lr=0.1, cells=4, skip_dropout="0.3", include_none=True)
+    names = ("epochs", "batch_size", "weights_lr", "cells", "channels", "skip_dropout", "include_none")
+    ours, methods = planned(method="darts"), planned(method="published")
+    users = planned(method="published", epochs=3, batch_size=8, weights_lr=0.025, include_none=False)
+    plans = [[getattr(plan.config, name) for name in names] for plan in (ours, methods, users)]
+    assert plans[0] == [50, 48, 0.025, 5, 8, "0", True]
+    assert plans[1] == [7, 16, 0.1, 4, 8, "0.3", True]
+    assert plans[2] == [3, 8, 0.025, 4, 8, "0.3", False]
+    assert "7 epochs: 434 rounds (the method's)" in methods.notes
+    assert "4 cells of 8 channels, of the method published" in methods.notes
+
+
+def test_a_recipe_s_batch_leaves_twenty_rounds_to_few_images(published):
+    published(batch_size=256)
+    assert planned(25_000, method="published").batch_size == 256
+    assert planned(1000, method="published").batch_size == 48
+
+
+def test_a_recipe_may_have_both_learn_from_all_images_and_the_user_decides(published):
+    published(halves=1, joint=True)
+    assert planned(method="published").single_level
+    assert not planned(method="published", single_level=False).single_level
+    assert planned(single_level=True).single_level
+    assert not planned().single_level
+
+
+def test_a_method_of_differences_needs_float32(published):
+    published(least_precision="fp32")
+    assert planned(method="published", device=GPU).precision == "fp32"
+    assert planned(device=GPU).precision == "bf16"
+    with pytest.raises(ConfigError, match=r"method published takes differences .* --precision fp32"):
+        planned(method="published", precision="bf16")

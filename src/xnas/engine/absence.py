@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from xnas.engine.gap import untouched_buffers
-from xnas.engine.search import Search, precision
+from xnas.engine.forward import precision, untouched_buffers
+from xnas.engine.search import Search
 
 Batch = tuple[Tensor, Tensor]
 

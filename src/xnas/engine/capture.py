@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from xnas.engine.search import Search, descend_train_loss, draw_batches, reveal_rewards
+from xnas.engine.search import Search, draw_batches, play_batches
 from xnas.engine.search_state import search_state
 from xnas.errors import RoundError
 
@@ -25,26 +25,20 @@ WARM_UPS = 3  # before a capture: libraries choose their kernels and allocate
 def captured_round(search: Search) -> Callable[[], None]:
     """`play_round` as a CUDA graph, in an epoch that has begun; the search is left as it was.
 
-    Batches that come from the host are drawn before each replay, all others inside it. Capture anew
+    Batches that come from the host are drawn before each replay, all others inside it. A method that
+    rests in some rounds gets a second graph, recorded in the first round that needs it. Capture anew
     after experts were deleted, and once the search has settled.
     """
     inside = search.train.capturable and search.valid.capturable
+    on_gpu = search.device.type == "cuda"
+    pool = torch.cuda.graph_pool_handle() if on_gpu else None
+    graphs: dict[bool, Callable[[], None]] = {}
 
-    def learn() -> None:
-        if inside:
-            draw_batches(search)
-        descend_train_loss(search)
-        reveal_rewards(search)
-
-    generators = [search.dropout]
-    if inside:
-        generators += [search.train.generator, search.valid.generator]
-    replay = capture(
-        learn,
-        search.train_batch[0].device,
-        restore=_restorer(search, batches=inside),
-        generators=generators,
-    )
+    def replay() -> None:
+        learning = search.learning
+        if learning not in graphs:
+            graphs[learning] = _captured_batches(search, inside=inside, pool=pool)
+        graphs[learning]()
 
     def play() -> None:
         if not inside:
@@ -52,7 +46,33 @@ def captured_round(search: Search) -> Callable[[], None]:
         replay()
         search.round_in_epoch += 1
 
+    graphs[search.learning] = _captured_batches(search, inside=inside, pool=pool)
     return play
+
+
+def _captured_batches(
+    search: Search,
+    *,
+    inside: bool,
+    pool: Any,  # noqa: ANN401 - a handle of torch's
+) -> Callable[[], None]:
+    """What the coming round does with its batches as a graph, and, if `inside`, drawing them."""
+
+    def learn() -> None:
+        if inside:
+            draw_batches(search)
+        play_batches(search)
+
+    generators = [search.dropout]
+    if inside:
+        generators += [search.train.generator, search.valid.generator]
+    return capture(
+        learn,
+        search.device,
+        restore=_restorer(search, batches=inside),
+        generators=generators,
+        pool=pool,
+    )
 
 
 def capture(
@@ -61,8 +81,12 @@ def capture(
     *,
     restore: Callable[[], None],
     generators: Sequence[Generator] = (),
+    pool: Any = None,  # noqa: ANN401 - a handle of torch's
 ) -> Callable[[], None]:
     """`step` as a CUDA graph, to be replayed. It draws from `generators` and the device's own.
+
+    Graphs of one `pool` share their memory, and may then be replayed in any order but not concurrently:
+    none finds anything there that another one has left.
 
     Its kernels are compiled first, all together. The steps that warm up really happen: `restore` undoes
     one, in place, and lets go of gradients, so that those of the graph lie in its own memory.
@@ -86,7 +110,7 @@ def capture(
         for generator in generators:
             graph.register_generator_state(generator)
         # Threads that pin streamed batches allocate meanwhile, which by default would end the capture.
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local"):
             step()
         restore()
     return graph.replay

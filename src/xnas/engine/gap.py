@@ -8,13 +8,13 @@ Weights and buffers stay untouched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import one_hot
 
+from xnas.engine.forward import untouched_buffers
 from xnas.engine.search import Search
 from xnas.records import Gap
 from xnas.space import SearchSpace
@@ -83,15 +83,3 @@ def accuracy(search: Search, mixtures: Mapping[str, Tensor]) -> float:
         right += int((logits.argmax(-1) == labels).sum())
         seen += len(labels)
     return right / seen
-
-
-@contextmanager
-def untouched_buffers(module: nn.Module) -> Iterator[None]:
-    """Put every buffer back as it was, so that looking at a network does not train its statistics."""
-    saved = [(buffer, buffer.clone()) for buffer in module.buffers()]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for buffer, value in saved:
-                buffer.copy_(value)

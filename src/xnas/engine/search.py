@@ -7,10 +7,8 @@ tensors that it sets there, experts are deleted, metrics read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -18,103 +16,19 @@ from torch.nn.functional import cross_entropy
 
 from xnas.engine.balance import Balance
 from xnas.engine.distributed import ALONE, Ranks
+from xnas.engine.forward import accuracy, architecture_losses, forward, held_fixed, precision
+from xnas.engine.interfaces import Batches, Replicated
+from xnas.engine.passes import SearchPasses
+from xnas.engine.requirements import require_supernet
 from xnas.engine.schedules import PowerCosine
+from xnas.engine.settings import SearchSettings
 from xnas.engine.tally import Tally
-from xnas.engine.temperature import best_inverse_temperature
-from xnas.errors import ConfigError
-from xnas.methods import Method
+from xnas.engine.weighing import cell_weights, dropped, with_gradients
+from xnas.methods import Correcting, EpochAware, Learning, Method, Pausing, Seen, Weighing
 from xnas.nn import split_parameters
 from xnas.records import EdgeChoice
 from xnas.space import Genotype, SearchSpace, explain
 from xnas.space.discretize import chosen_cells
-
-
-class Batches(Protocol):
-    """A source of batches whose position can be saved and restored."""
-
-    @property
-    def capturable(self) -> bool:
-        """Whether `fill` can be part of a CUDA graph, drawing from `generator`."""
-
-    @property
-    def generator(self) -> torch.Generator:
-        """Random numbers of augmentation."""
-
-    def begin_epoch(self, epoch: int, rounds: int) -> None:
-        """Lay down the order of `rounds` batches."""
-
-    def buffers(self) -> tuple[Tensor, Tensor]:
-        """Room for one batch of images and labels."""
-
-    def fill(self, images: Tensor, labels: Tensor) -> None:
-        """Put the next batch there."""
-
-    def whole(self, limit: int | None = None, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
-        """Plain batches without augmentation, for evaluation: `limit` of them after the first `skip`."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """The position in the data."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a position that `state_dict` gave."""
-
-
-class Searchable(Protocol):
-    """What the engine asks of a supernet: mixtures by name, and experts that can be deleted."""
-
-    @property
-    def mixtures(self) -> Mapping[str, nn.Parameter]:
-        """Leaf parameters (forecasters, experts) on the simplex."""
-
-    def wipe(self, kind: str, forecaster: int, experts: list[int]) -> None:
-        """Delete experts, given by their columns, from one forecaster of a mixture."""
-
-
-@runtime_checkable
-class Replicated(Protocol):
-    """A supernet whose cells share mixtures: rewards can be separated by cell and by sample."""
-
-    def spread(self) -> dict[str, Tensor]:
-        """Each mixture copied for its cells: (replications, forecasters, experts)."""
-
-    def identities(self, kind: str) -> Tensor:
-        """Mask (forecasters, experts) of skip connections of stride 1."""
-
-    def stages(self, kind: str) -> tuple[int, ...]:
-        """The stage of the network in which each cell of a kind stands."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchSettings:
-    """Numbers of a search that are not the method's."""
-
-    epochs: int
-    rounds_per_epoch: int
-    accounting: str = "update"
-    skip_dropout: tuple[float, float] = (0.0, 0.0)
-    """In the first and in the last epoch; linear between them."""
-    expert_dropout: float = 0.0
-    """Probability of dropping any expert in the weight step. Departure: the paper has none. Where all
-    experts of an edge are always there they share one job, and one more of any is worth little; where
-    some are absent each learns to do it alone."""
-    best_temperature: bool = False
-    """Pay rewards for the validation loss at its best temperature. Departure: the paper pays for the
-    loss itself, which also falls when a network that is too confident becomes less so."""
-    warmup_epochs: int = 0
-    """Epochs at the start in which the weights learn alone and mixtures stay uniform. Departure: the
-    paper has none. Before the weights are any good, rewards go to the operations that learn fastest."""
-    absence_batches: int = 0
-    """Validation batches per epoch on which the absence of edges is measured; 0 for none."""
-    learning_rate: float = 0.025
-    """Of the weights, at the start; DARTS's recipe, as the paper states none."""
-    final_learning_rate: float = 0.001
-    momentum: float = 0.9
-    weight_decay: float = 3e-4
-    gradient_clip: float = 5.0
-    """On the norm of the weights' gradient. The paper's "gradient clipping of 1" is the reward bound."""
-    autocast: bool = False
-    """Compute in bfloat16 where that is safe."""
-    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,18 +69,9 @@ class Search:
 
         `balance` follows the losses from epoch to epoch; `train` is what reads it.
         """
+        require_supernet(supernet, method, settings)
         self.ranks = ranks
         self.replicated = supernet if isinstance(supernet, Replicated) else None
-        if self.replicated is None and (
-            settings.accounting == "sample"
-            or max(*settings.skip_dropout, settings.expert_dropout) > 0
-            or settings.absence_batches
-        ):
-            raise ConfigError(
-                f"{type(supernet).__name__} does not spread its mixtures over cells, which per-sample "
-                "accounting, dropout and the cost of absences need; use accounting='update', "
-                "skip_dropout=(0, 0), expert_dropout=0 and absence_batches=0"
-            )
         self.supernet, self.method, self.settings = supernet, method, settings
         self.train, self.valid, self.balance = train, valid, balance
         self.mixtures: Mapping[str, nn.Parameter] = supernet.mixtures  # type: ignore[assignment]
@@ -185,9 +90,12 @@ class Search:
             lr=self.rate,
             momentum=settings.momentum,
             weight_decay=settings.weight_decay,
+            nesterov=settings.nesterov,
             fused=device.type == "cuda",
         )
         self.dropout = torch.Generator(device).manual_seed(settings.seed)
+        """Of all random numbers of a round but augmentation: dropout, and the method's own."""
+        self.passes = SearchPasses(self)
         self.tally = Tally(self.mixtures, _replications(self), device)
         self.epoch, self.round_in_epoch = 0, 0
         self.settled_at = 0
@@ -210,8 +118,25 @@ class Search:
 
     @property
     def learning(self) -> bool:
-        """Whether mixtures learn in this epoch: the weights are warm, and a forecaster has a choice."""
-        return self.settled_at == 0 and self.epoch >= self.settings.warmup_epochs
+        """Whether mixtures learn in this round.
+
+        The weights are warm, a forecaster has a choice, and the method does not rest.
+        """
+        if self.settled_at > 0 or self.epoch < self.settings.warmup_epochs:
+            return False
+        if isinstance(self.method, Pausing):
+            return self.method.learns(self.game_epoch, self.round_in_epoch)
+        return True
+
+    @property
+    def sees_both(self) -> bool:
+        """Whether the weight step also takes the gradients by the mixtures."""
+        return self.settings.joint or isinstance(self.method, Correcting)
+
+    @property
+    def game_epoch(self) -> int:
+        """The present epoch as the method counts it; 0 while the weights warm up."""
+        return max(0, self.epoch - self.settings.warmup_epochs)
 
     @property
     def rounds(self) -> int:
@@ -245,11 +170,15 @@ class Search:
         """Write the numbers of the present epoch where rounds read them."""
         self.rate.fill_(self.learning_rate())
         self.keep_chance.fill_(1 - self.skip_dropout())
+        if isinstance(self.method, EpochAware):
+            self.method.begin_epoch(self.game_epoch)
 
     def learning_rate(self) -> float:
-        """Of the weights in the present epoch: a cosine over all epochs, which never rises."""
+        """Of the weights in the present epoch: by default a cosine, which never rises."""
         s = self.settings
         final = min(s.final_learning_rate, s.learning_rate)
+        if s.schedule is not None:
+            return final + (s.learning_rate - final) * s.schedule(self.epoch, s.epochs)
         return PowerCosine(top=s.learning_rate, epochs=s.epochs, lowest=final).rate(self.epoch)
 
     def standing(self) -> Standing:
@@ -271,130 +200,120 @@ class Search:
 def play_round(search: Search) -> None:
     """One round of Algorithm 1, lines 4-12."""
     draw_batches(search)
-    descend_train_loss(search)  # line 4
-    reveal_rewards(search)  # lines 5-12
+    play_batches(search)
     search.round_in_epoch += 1
+
+
+def play_batches(search: Search) -> None:
+    """What a round does with its batches."""
+    gradients = descend_train_loss(search)  # line 4
+    if search.settings.joint:
+        learn_from(search, gradients)  # lines 8-12, single-level
+    else:
+        reveal_rewards(search)  # lines 5-12
 
 
 def draw_batches(search: Search) -> None:
     """Take the next batch of either half."""
     search.train.fill(*search.train_batch)
-    search.valid.fill(*search.valid_batch)
+    if not search.settings.joint:
+        search.valid.fill(*search.valid_batch)
 
 
-def descend_train_loss(search: Search) -> None:
-    """Move the weights against the training loss, mixtures held fixed (line 4, first order)."""
+def descend_train_loss(search: Search) -> dict[str, Tensor]:
+    """Move the weights against the training loss, mixtures held fixed (line 4, first order).
+
+    Returns the gradients by the mixtures of all cells, which come from the same pass if anybody asks.
+    """
     images, labels = search.train_batch
+    weights = cell_weights(search, "weights")
+    mixtures = with_gradients(weights) if search.sees_both and weights else {}
     search.weight_optimizer.zero_grad()
     with precision(search):
-        logits = _forward(search, images, _dropped(search))
+        logits = forward(search, images, dropped(search, mixtures or weights))
         loss = cross_entropy(logits, labels)
-    loss.backward(inputs=search.leaves)  # type: ignore[no-untyped-call]
-    search.ranks.average([p.grad for p in search.weights if p.grad is not None])
+    loss.backward(inputs=[*search.leaves, *mixtures.values()])  # type: ignore[no-untyped-call]
+    gradients = {kind: w.grad for kind, w in mixtures.items() if w.grad is not None}
+    of_weights = [p.grad for p in search.weights if p.grad is not None]
+    search.ranks.average([*of_weights, *gradients.values()])
+    if isinstance(search.method, Correcting):
+        seen = Seen(loss=loss.detach(), accuracy=accuracy(logits, labels), mixtures=gradients)
+        search.method.correct(seen, search.passes)
     nn.utils.clip_grad_norm_(search.weights, search.settings.gradient_clip)
     search.weight_optimizer.step()
     search.tally.add_train(loss, logits, labels)
+    if search.settings.joint:
+        search.tally.add_valid(loss, logits, labels)
+    return gradients
 
 
 def reveal_rewards(search: Search) -> None:
     """Predict, see the loss gradient, pay the experts and let the method learn (lines 5-12).
 
     Every expert is seen whole: no dropout here. Only the mixtures are differentiated; the weights get
-    no gradient. While the weights warm up, and when each forecaster has one expert left, nothing is
-    learned here, and the loss is only measured.
+    no gradient. While the weights warm up, when the method rests, and when each forecaster has one
+    expert left, nothing is learned here, and the loss is only measured.
     """
     images, labels = search.valid_batch
-    per_sample = search.settings.accounting == "sample"
     if not search.learning:
-        with torch.no_grad(), precision(search):
-            logits = _forward(search, images, None)
-            search.tally.add_valid(cross_entropy(logits, labels), logits, labels)
+        measure_valid_loss(search)
         return
+    if isinstance(search.method, Learning):
+        search.passes.learn(search.method)
+        return
+    per_sample = search.settings.accounting == "sample"
     mixtures = _mixtures(search, len(labels) if per_sample else 0)
-    with _held_fixed(search.leaves), precision(search):
-        logits = _forward(search, images, mixtures)
+    with held_fixed(search.leaves), precision(search):
+        logits = forward(search, images, mixtures)
         reduction = "sum" if per_sample else "mean"
-        loss = paid = cross_entropy(logits, labels, reduction=reduction)
-        if search.settings.best_temperature:  # held fixed: at an optimum its own derivative is zero
-            inverse = best_inverse_temperature(logits, labels)
-            paid = cross_entropy(inverse * logits.float(), labels, reduction=reduction)
-    gradients = torch.autograd.grad(paid, list(mixtures.values()))
+        loss, paid = architecture_losses(search, logits, labels, reduction)
+    found = torch.autograd.grad(paid, list(mixtures.values()))
     search.tally.add_valid(loss / len(labels) if per_sample else loss, logits, labels)
-    if per_sample:  # (replications, samples, forecasters, experts)
-        gradients = tuple(search.ranks.gather(gradient, 1) for gradient in gradients)
+    if per_sample:
+        gradients = {k: search.ranks.gather(g, 1) for k, g in zip(mixtures, found, strict=True)}
+        observe_samples(search, gradients)
     else:
-        search.ranks.average(gradients)  # before the method clips them
-    for (kind, mixture), gradient in zip(search.mixtures.items(), gradients, strict=True):
-        if per_sample:
-            search.tally.add_rewards(kind, -gradient.sum(1) / gradient.shape[1])
-            search.method.observe(mixture, -gradient.flatten(0, 1))
-        else:
-            replicas = gradient if gradient.dim() == 3 else gradient[None]
-            search.tally.add_rewards(kind, -replicas)
-            mixture.grad = replicas.sum(0)
-    if not per_sample:
-        search.method.step()
+        search.ranks.average(found)  # before the method clips them
+        learn_from(search, dict(zip(mixtures, found, strict=True)))
 
 
-@contextmanager
-def _held_fixed(leaves: Sequence[Tensor]) -> Iterator[None]:
-    """Let forward take these for constants: autograd keeps nothing for their gradients."""
-    learned = [leaf for leaf in leaves if leaf.requires_grad]
-    for leaf in learned:
-        leaf.requires_grad = False
-    try:
-        yield
-    finally:
-        for leaf in learned:
-            leaf.requires_grad = True
+def learn_from(search: Search, gradients: Mapping[str, Tensor]) -> None:
+    """Play one round with the mean loss's gradients, (replications, forecasters, experts) by kind."""
+    if not search.learning:
+        return
+    for kind, mixture in search.mixtures.items():
+        gradient = gradients[kind]
+        replicas = gradient if gradient.dim() == 3 else gradient[None]
+        search.tally.add_rewards(kind, -replicas)
+        mixture.grad = replicas.sum(0)
+    search.method.step()
+
+
+def observe_samples(search: Search, gradients: Mapping[str, Tensor]) -> None:
+    """Play one round per sample and cell: (replications, samples, forecasters, experts) by kind."""
+    for kind, mixture in search.mixtures.items():
+        gradient = gradients[kind]
+        search.tally.add_rewards(kind, -gradient.sum(1) / gradient.shape[1])
+        search.method.observe(mixture, -gradient.flatten(0, 1))
+
+
+def measure_valid_loss(search: Search) -> None:
+    """Count the loss on the validation batch, from which nobody learns."""
+    images, labels = search.valid_batch
+    weights = cell_weights(search, "rewards") if isinstance(search.method, Weighing) else None
+    with torch.no_grad(), precision(search):
+        logits = forward(search, images, weights)
+        search.tally.add_valid(cross_entropy(logits, labels), logits, labels)
 
 
 def _mixtures(search: Search, samples: int) -> dict[str, Tensor]:
     """What this round is differentiated by: shared mixtures, one a cell, or one a cell and sample."""
-    if search.replicated is None:
+    weights = cell_weights(search, "rewards")
+    if weights is None:
         return dict(search.mixtures)
-    copies = search.replicated.spread()
     if samples:
-        copies = {kind: u[:, None].expand(-1, samples, -1, -1) for kind, u in copies.items()}
-    return {kind: u.clone().requires_grad_() for kind, u in copies.items()}
-
-
-def _dropped(search: Search) -> dict[str, Tensor] | None:
-    """Mixtures for the weight step: experts dropped by chance, those kept scaled up for it.
-
-    Departure: a guard against collapse that the paper does not have. One draw for each edge, cell and
-    step; without it the supernet leans on its skip connections, and mixtures follow. By default these
-    alone are dropped. With `expert_dropout` every expert may be, by a draw of its own, an identity with
-    the larger of the two probabilities.
-    """
-    supernet, settings = search.replicated, search.settings
-    if supernet is None:
-        return None
-    mixtures, chance = supernet.spread(), search.keep_chance
-    if max(*settings.skip_dropout, settings.expert_dropout) == 0:
-        return mixtures
-    for kind, u in mixtures.items():
-        if settings.expert_dropout > 0:
-            others = 1 - settings.expert_dropout
-            keep = torch.where(supernet.identities(kind), chance.clamp(max=others), others)
-            mixtures[kind] = u * (keep.expand(u.shape).bernoulli(generator=search.dropout) / keep)
-            continue
-        kept = chance.expand(u.shape[:2]).bernoulli(generator=search.dropout)
-        scale = torch.where(supernet.identities(kind), kept[..., None] / chance, 1.0)
-        mixtures[kind] = u * scale
-    return mixtures
-
-
-def _forward(search: Search, images: Tensor, mixtures: dict[str, Tensor] | None) -> Tensor:
-    told_apart = () if search.replicated is None else (mixtures,)
-    logits: Tensor = search.supernet(images, *told_apart)
-    return logits.float()
-
-
-def precision(search: Search) -> torch.autocast:
-    """The context in which a search computes its network."""
-    device = search.train_batch[0].device.type
-    return torch.autocast(device, dtype=torch.bfloat16, enabled=search.settings.autocast)
+        weights = {kind: w[:, None].expand(-1, samples, -1, -1) for kind, w in weights.items()}
+    return with_gradients(weights)
 
 
 def _replications(search: Search) -> dict[str, int]:

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from xnas.engine.capture import capture, copied, put_back
 from xnas.engine.distributed import ALONE, Ranks
+from xnas.engine.interfaces import Batches
 from xnas.engine.restore import require_rounds, take_over, take_over_momenta
 from xnas.engine.schedules import PowerCosine, scheduled_drop_path
-from xnas.engine.search import Batches
 from xnas.engine.targets import Mixing, Targets
 from xnas.errors import RoundError
 from xnas.space.network import Network

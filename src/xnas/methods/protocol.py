@@ -13,7 +13,8 @@ those that it needs. A search asks for them with `isinstance`.
 Hooks marked "captured" become part of a CUDA graph. Nothing in them may be read on the host: no
 `.item()`, no Python branch on a tensor, no mask as an index, no `torch.multinomial`. Sample by the
 argmax of logits with Gumbel noise, choose by `torch.where`. Every draw comes from `passes.draw`. State
-keeps its tensors, and those that come later begin as zeros.
+keeps its tensors, and those that come later begin as zeros. Captures are rehearsed: what changes and is
+not among the tensors of `state_dict` (in dictionaries and lists) stays as the rehearsal left it.
 """
 
 from __future__ import annotations

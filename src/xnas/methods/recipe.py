@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,13 +23,9 @@ class Recipe:
     weights_lr: float | None = None
     """Of the network's weights, at the start."""
     final_weights_lr: float | None = None
-    """At the end of the cosine."""
-    schedule_epochs: int | None = None
-    """Length of the cosine, if it is longer than the search and is cut off; scaled as `epochs` are."""
-    schedule_power: float = 1.0
-    """Of a power cosine, which stays high for longer; 1 is the plain cosine."""
-    schedule_warmup: int = 0
-    """Epochs at the start in which the rate rises from 0; scaled as `epochs` are."""
+    schedule: Callable[[int, int], float] | None = None
+    """Of the rate: at an epoch from 0, of so many, how far it is above its last value, as a share of
+    the whole fall. None: the cosine (1 + cos(π epoch / epochs)) / 2."""
     momentum: float | None = None
     nesterov: bool = False
     weight_decay: float | None = None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from torch import nn
 
 from xnas.methods.game import Game
-from xnas.methods.recipe import Recipe
 from xnas.methods.registered import METHODS
 from xnas.optim import ExpertsOptimizer
 from xnas.theory import effective_horizon, optimal_learning_rate
@@ -46,7 +45,6 @@ def xnas(mixtures: Mapping[str, nn.Parameter], game: Game) -> ExpertsOptimizer:
 METHODS.add(
     "xnas",
     xnas,
-    recipe=Recipe(skip_dropout="0.5"),
     summary="prediction with expert advice: exponentiated gradients, and wipeout",
     paper="Nayman et al., 2019, arXiv:1906.08031",
     costs="W + M",

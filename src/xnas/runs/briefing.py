@@ -72,6 +72,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
             "edges": (plan.guards.edges, "share"),
             "experts-lr": (str(plan.experts_lr), "paper"),
             "auto-augment": (plan.auto_augment, True),
+            "single-level": (plan.single_level, False),
             "include-none": (plan.include_none, none_by_default(options)),
         }
         changed = [_as_set(name, value) for name, (value, papers) in guards.items() if value != papers]

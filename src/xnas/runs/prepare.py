@@ -6,19 +6,21 @@ Every random choice comes from a named stream of the seed, so that changing one 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from xnas.data import Images, halves, stream_seed
 from xnas.data import rounds as rounds_per_epoch
 from xnas.data.augment import augmentation_for
 from xnas.engine import Search, SearchSettings
 from xnas.engine.distributed import ALONE, Ranks
-from xnas.methods import METHODS, Game
+from xnas.methods import METHODS, Game, Recipe
 from xnas.process.devices import pick_device
 from xnas.runs.backends import fuse_if_possible, shared_by
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.search_plan import SearchPlan, resolve
+from xnas.runs.search_plan import SearchPlan, is_single_level, resolve
 from xnas.runs.sources import Sources
 from xnas.space import SPACES, ParentNetwork
 
@@ -45,7 +47,7 @@ class Prepared:
 def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prepared:
     """Build supernet, method and batches; every random choice from its own stream of the seed."""
     device = pick_device(options.device, ranks)
-    train_half, valid_half = halves(images.labels, seed=stream_seed(options.seed, "split"))
+    train_half, valid_half = _halves(options, images)
     plan = resolve(options, examples=min(len(train_half), len(valid_half)), device=device)
     ranks.require_batch(plan.batch_size)
     supernet = build_supernet(plan, images).to(device)
@@ -65,6 +67,11 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         relaxation=plan.relaxation,
         wipeout=options.wipeout,
         seed=stream_seed(options.seed, "method"),
+        rounds_per_epoch=rounds,
+        operations=supernet.space.operations,
+        edges=supernet.space.edges,
+        kept_edges=supernet.space.kept_edges,
+        identities={kind: supernet.identities(kind) for kind in supernet.mixtures},
     )
     cuts_edges = plan.guards.edges == "absence" and SPACES[options.space].kept_edges is not None
     settings = SearchSettings(
@@ -76,9 +83,11 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         best_temperature=plan.guards.best_temperature,
         warmup_epochs=plan.warmup_epochs,
         absence_batches=_absence_batches(rounds) if cuts_edges else 0,
-        learning_rate=options.weights_lr,
+        learning_rate=plan.weights_lr,
+        joint=plan.single_level and plan.recipe.joint,
         autocast=plan.precision == "bf16",
         seed=stream_seed(options.seed, "dropout"),
+        **_of_recipe(plan.recipe),
     )
     sources = Sources(
         images, device, batch_size=plan.batch_size, seed=options.seed, count=2, ranks=ranks
@@ -99,6 +108,27 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
 def _absence_batches(rounds_per_epoch: int) -> int:
     """Validation batches per epoch on which the absence of edges is measured."""
     return max(1, min(MOST_ABSENCE_BATCHES, rounds_per_epoch // ROUNDS_PER_ABSENCE_BATCH))
+
+
+def _halves(options: SearchConfig, images: Images) -> tuple[Tensor, Tensor]:
+    """Indices of the images that weights and mixtures learn from: two halves, or all of them twice."""
+    if is_single_level(options):
+        every = torch.arange(len(images.labels))
+        return every, every
+    return halves(images.labels, seed=stream_seed(options.seed, "split"))
+
+
+def _of_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Settings of the engine that a method's recipe gives and no option sets."""
+    found = {
+        "final_learning_rate": recipe.final_weights_lr,
+        "schedule": recipe.schedule,
+        "momentum": recipe.momentum,
+        "nesterov": recipe.nesterov,
+        "weight_decay": recipe.weight_decay,
+        "gradient_clip": recipe.gradient_clip,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def build_supernet(plan: SearchPlan, images: Images) -> ParentNetwork:

@@ -42,9 +42,12 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     and 2)."""
     channels: int | None = option(None, at_least(2), at_most(1 << 16))
     """Channels of the first cell. Default: 16 on a GPU, 8 on a CPU."""
-    weights_lr: float = option(0.025, POSITIVE)
+    weights_lr: float | None = option(None, POSITIVE)
     """Initial learning rate of the network weights. Decays to 0.001 by a cosine; constant if it starts
-    lower."""
+    lower. Default: 0.025, or the method's."""
+    single_level: bool | None = option(None, group="Method")
+    """Let weights and operation weights both learn from all training images, not each from a half of
+    them. Default: where the method is so."""
     faithful: bool = option(False, group="Method")
     """Use the paper's protocol as printed: its learning rates, AutoAugment on the training half,
     relaxation 1, no guard against collapse."""

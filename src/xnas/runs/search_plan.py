@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from xnas.errors import ConfigError
+from xnas.methods import METHODS, Recipe
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout
 from xnas.space import SPACES
 from xnas.space.guards import UNGUARDED, Guards
@@ -16,6 +17,8 @@ from xnas.space.guards import UNGUARDED, Guards
 LEAST_ROUNDS = 1000
 PAPERS_EPOCHS = 50
 ROUNDS_PER_EPOCH = 20
+LARGEST_BATCH = 96
+WEIGHTS_LR = 0.025
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +31,8 @@ class SearchPlan:
     batch_size: int
     cells: int
     channels: int
+    weights_lr: float
+    single_level: bool
     experts_lr: Literal["paper", "matched"] | float
     relaxation: float
     guards: Guards
@@ -36,6 +41,8 @@ class SearchPlan:
     backend: Literal["reference", "fused"]
     """Of an automatic choice the best for the device; `fuse_if_possible` may step back from it."""
     precision: Literal["fp32", "bf16"]
+    recipe: Recipe
+    """The method's own, for numbers that no option sets."""
     notes: tuple[str, ...] = ()
     """A line for each choice."""
 
@@ -48,6 +55,8 @@ class SearchPlan:
             batch_size=self.batch_size,
             cells=self.cells,
             channels=self.channels,
+            weights_lr=self.weights_lr,
+            single_level=self.single_level,
             experts_lr=self.experts_lr,
             relaxation=self.relaxation,
             include_none=self.include_none,
@@ -69,58 +78,106 @@ class SearchPlan:
 
 
 def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> SearchPlan:
-    """Decide everything that the options leave open.
+    """Decide everything that the options leave open: by the method's recipe, else by our own rules.
 
-    `examples` is the size of the smaller half of the training images.
+    `examples` is the number of images that mixtures learn from, or weights if those are fewer.
     """
-    notes = []
+    notes: list[str] = []
+    recipe = METHODS[options.method].recipe_on(options.space)
+    batch = _batch_size(options, recipe, examples, notes)
     gpu = device.type == "cuda"
-    batch = options.batch_size
-    if batch is None:
-        batch = max(8, min(96, examples // ROUNDS_PER_EPOCH // 8 * 8))
-        notes.append(f"batch size {batch}: {examples // batch} rounds per epoch from {examples} images")
-    if examples < batch:
-        raise ConfigError(
-            f"batch of {batch}, but only {examples} images in a half; use a smaller --batch-size"
-        )
-    rounds = examples // batch
     usual = SPACES[options.space].defaults
-    guarded = options.method == "xnas" and not options.faithful
-    epochs = options.epochs
-    if epochs is None:
-        epochs = max(usual.epochs if guarded else PAPERS_EPOCHS, math.ceil(LEAST_ROUNDS / rounds))
-        notes.append(f"{epochs} epochs: {epochs * rounds} rounds (at least {LEAST_ROUNDS})")
-    cells = options.cells or usual.cells(gpu=gpu)
-    channels = options.channels or usual.channels(gpu=gpu)
+    cells = options.cells or recipe.cells or usual.cells(gpu=gpu)
+    channels = options.channels or recipe.channels or usual.channels(gpu=gpu)
     if options.cells is None or options.channels is None:
-        where = "GPU" if gpu else "CPU"
-        notes.append(f"{cells} {usual.cells_unit} of {channels} channels, for a {where}")
+        whose = f"for a {'GPU' if gpu else 'CPU'}"
+        if recipe.cells or recipe.channels:
+            whose = f"of the method {options.method}"
+        notes.append(f"{cells} {usual.cells_unit} of {channels} channels, {whose}")
     fused = options.backend == "fused" or (options.backend == "auto" and gpu)
     return SearchPlan(
         options=options,
-        epochs=epochs,
+        epochs=_epochs(options, recipe, examples // batch, notes),
         batch_size=batch,
         cells=cells,
         channels=channels,
+        weights_lr=options.weights_lr or recipe.weights_lr or WEIGHTS_LR,
+        single_level=is_single_level(options),
         experts_lr=options.experts_lr or ("paper" if options.faithful else "matched"),
         relaxation=options.relaxation or 1.0,
-        guards=_guards(options, usual.guards if guarded else UNGUARDED),
+        guards=_guards(options, recipe),
         include_none=none_by_default(options) if options.include_none is None else options.include_none,
         auto_augment=options.faithful if options.auto_augment is None else options.auto_augment,
         backend="fused" if fused else "reference",
-        precision=options.precision or ("bf16" if fused and gpu else "fp32"),
+        precision=_precision(options, recipe, bf16=fused and gpu),
+        recipe=recipe,
         notes=tuple(notes),
     )
 
 
-def _guards(options: SearchConfig, usual: Guards) -> Guards:
-    """The guards that the user set; the others are the usual ones."""
+def is_single_level(options: SearchConfig) -> bool:
+    """Whether weights and mixtures learn from the same images."""
+    if options.single_level is not None:
+        return options.single_level
+    return METHODS[options.method].recipe_on(options.space).halves == 1
+
+
+def _guarded(options: SearchConfig) -> bool:
+    """Whether the guards of the space are on unless the user says otherwise."""
+    return options.method == "xnas" and not options.faithful
+
+
+def _guards(options: SearchConfig, recipe: Recipe) -> Guards:
+    """The guards that the user set; the others are the space's for xnas, and the method's for others."""
+    usual = SPACES[options.space].defaults.guards if _guarded(options) else UNGUARDED
+    if recipe.skip_dropout is not None and not options.faithful:
+        usual = replace(usual, skip_dropout=recipe.skip_dropout)
     given = {guard.name: getattr(options, guard.name) for guard in fields(Guards)}
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
 
 def none_by_default(options: SearchConfig) -> bool:
-    """Whether `none` is in the space by default: DARTS and the benchmark have it."""
-    return options.method == "darts" or (
-        options.faithful and SPACES[options.space].defaults.none_if_faithful
-    )
+    """Whether `none` is in the space by default: if the method's recipe or the benchmark has it."""
+    of_recipe = METHODS[options.method].recipe_on(options.space).include_none
+    if of_recipe is not None:
+        return of_recipe
+    return options.faithful and SPACES[options.space].defaults.none_if_faithful
+
+
+def _batch_size(options: SearchConfig, recipe: Recipe, examples: int, notes: list[str]) -> int:
+    """The user's, or as many images as give about 20 rounds per epoch, up to the recipe's."""
+    batch = options.batch_size
+    if batch is None:
+        most = recipe.batch_size or LARGEST_BATCH
+        batch = max(8, min(most, examples // ROUNDS_PER_EPOCH // 8 * 8))
+        notes.append(f"batch size {batch}: {examples // batch} rounds per epoch from {examples} images")
+    if examples < batch:
+        where = "all" if is_single_level(options) else "in a half"
+        raise ConfigError(
+            f"batch of {batch}, but only {examples} images {where}; use a smaller --batch-size"
+        )
+    return batch
+
+
+def _epochs(options: SearchConfig, recipe: Recipe, rounds: int, notes: list[str]) -> int:
+    if options.epochs is not None:
+        return options.epochs
+    if recipe.epochs is not None:
+        notes.append(f"{recipe.epochs} epochs: {recipe.epochs * rounds} rounds (the method's)")
+        return recipe.epochs
+    usual = SPACES[options.space].defaults.epochs if _guarded(options) else PAPERS_EPOCHS
+    epochs = max(usual, math.ceil(LEAST_ROUNDS / rounds))
+    notes.append(f"{epochs} epochs: {epochs * rounds} rounds (at least {LEAST_ROUNDS})")
+    return epochs
+
+
+def _precision(options: SearchConfig, recipe: Recipe, *, bf16: bool) -> Literal["fp32", "bf16"]:
+    """The user's, unless the method needs a better one."""
+    if recipe.least_precision == "bf16":
+        return options.precision or ("bf16" if bf16 else "fp32")
+    if options.precision == "bf16":
+        raise ConfigError(
+            f"the method {options.method} takes differences of gradients, which bf16 rounds away; use "
+            "--precision fp32"
+        )
+    return "fp32"
