@@ -8,7 +8,7 @@ import torch
 from xnas import uniform_mixture
 from xnas.methods import METHODS, Game, Pausing, Seen, Weighing
 from xnas.methods.logits import Edges
-from xnas.methods.protocol import EpochAware, Learning
+from xnas.methods.protocol import Correcting, EpochAware, Learning
 
 OPERATIONS = ("skip_connect", "sep_conv_3x3", "none", "avg_pool_3x3", "sep_conv_5x5")
 EDGES = ((0, 2), (1, 2), (0, 3), (2, 3))
@@ -77,11 +77,11 @@ class FakePasses:
 class Player:
     """Plays rounds as a search does: hooks in their order, all draws from one generator."""
 
-    def __init__(self, mixtures, method, *, seed=0):
+    def __init__(self, mixtures, method, *, seed=0, epoch=0):
         self.mixtures, self.method = mixtures, method
         self.passes = FakePasses({}, seed)
         self.passes.mixtures = mixtures
-        self.round, self.seen = 0, []
+        self.round, self.seen = ROUNDS * epoch, []
 
     def begin(self):
         """The start of an epoch, or what follows a restore inside one."""
@@ -98,6 +98,8 @@ class Player:
             if isinstance(self.method, Weighing):
                 weights = self.method.weights(step, self.passes)
                 self.seen.append(self.mixtures if weights is None else weights)
+            if step == "weights" and isinstance(self.method, Correcting):
+                self.method.correct(self.passes.see("train", by="mixtures"), self.passes)
         self.round += 1
         if isinstance(self.method, Pausing) and not self.method.learns(epoch, place):
             return
@@ -114,9 +116,9 @@ def noise(mixtures, generator):
     return {kind: 0.3 * torch.randn(m.shape, generator=generator).to(m) for kind, m in mixtures.items()}
 
 
-def play(mixtures, method, rounds, seed=0):
-    """Rounds with random gradients, hooks included."""
-    player = Player(mixtures, method, seed=seed)
+def play(mixtures, method, rounds, seed=0, epoch=0):
+    """Rounds with random gradients from the start of an epoch, hooks included."""
+    player = Player(mixtures, method, seed=seed, epoch=epoch)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(rounds):
         player.play(noise(mixtures, generator))

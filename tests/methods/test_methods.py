@@ -13,7 +13,12 @@ from xnas.methods.logits import Logits
 
 GAINS = torch.tensor([0.0, 0.1, 0.0, -0.2, 0.0])
 """∂ℓ/∂w in every round: the expert in column 3 earns most."""
-LEARNERS = list(METHODS)
+CONTROLS = ("random", "darts-pt-blank")
+"""They learn nothing, on purpose."""
+SAMPLED = ("enas", "proxyless-rl")
+"""They learn from the accuracy of sampled cells, too slowly for these tests; they have their own."""
+LATE = 9
+"""An epoch in which every method learns: some rest at first, of 20 epochs for 8."""
 
 
 def snapshot(mixtures):
@@ -24,8 +29,9 @@ def snapshot(mixtures):
 class TestEveryMethod:
     def test_keeps_mixtures_on_the_simplex_and_weights_finite(self, name):
         mixtures, method = build(name)
-        player, generator = Player(mixtures, method), torch.Generator().manual_seed(0)
-        for _ in range(5 * ROUNDS):
+        player = Player(mixtures, method, epoch=LATE)
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(2 * ROUNDS):
             player.play(noise(mixtures, generator))
             for kind, mixture in mixtures.items():
                 torch.testing.assert_close(mixture.sum(-1), torch.ones(4))
@@ -39,10 +45,11 @@ class TestEveryMethod:
                 player.seen.clear()
 
     def test_prefers_the_expert_that_earns_more(self, name):
-        if name not in LEARNERS:
+        if name in CONTROLS + SAMPLED:
             pytest.skip("does not learn from gradients")
         mixtures, method = build(name)
-        player = Player(mixtures, method)
+        # The penalty of β-DARTS grows until it outweighs rewards as small as these.
+        player = Player(mixtures, method, epoch=0 if name == "beta" else LATE)
         for _ in range(100):
             player.play({kind: GAINS.expand(4, 5) for kind in mixtures})
         for mixture in mixtures.values():
@@ -52,7 +59,7 @@ class TestEveryMethod:
 
     def test_resumes_exactly_in_the_middle_of_an_epoch(self, name):
         mixtures, method = build(name)
-        player = play(mixtures, method, 8 * ROUNDS + 3)
+        player = play(mixtures, method, ROUNDS + 3, epoch=LATE)
         saved = copy.deepcopy(method.state_dict())
         values, draws = snapshot(mixtures), player.passes.draw.get_state()
         others, other = build(name)
@@ -66,7 +73,7 @@ class TestEveryMethod:
         resumed.begin()
         for each in (player, resumed):
             generator = torch.Generator().manual_seed(1)
-            for _ in range(2 * ROUNDS):
+            for _ in range(ROUNDS):
                 each.play(noise(mixtures, generator))
         for kind, mixture in mixtures.items():
             assert torch.equal(mixture, others[kind])
@@ -78,7 +85,7 @@ class TestEveryMethod:
         own = torch.get_rng_state()
         for seed in (0, 0, 1):
             mixtures, method = build(name)
-            player = Player(mixtures, method, seed=seed)
+            player = Player(mixtures, method, seed=seed, epoch=LATE)
             generator = torch.Generator().manual_seed(5)
             for _ in range(ROUNDS):
                 player.play(noise(mixtures, generator))
@@ -98,13 +105,13 @@ class TestEveryMethod:
             )
 
     def test_numbers_that_are_not_finite_are_reported(self, name):
-        if name not in LEARNERS:
-            pytest.skip("does not learn from gradients")
+        if name in CONTROLS:
+            pytest.skip("learns nothing")
         mixtures, method = build(name)
-        player = Player(mixtures, method)
+        player = Player(mixtures, method, epoch=LATE)
 
         def play_and_check():
-            for _ in range(8 * ROUNDS):
+            for _ in range(ROUNDS):
                 player.play({kind: torch.full((4, 5), math.nan) for kind in mixtures})
             method.check()
 
@@ -126,7 +133,7 @@ class TestEveryMethod:
         mixtures, method = build(name)
         if isinstance(method, ExpertAdvice):
             pytest.skip("has tests of its own")
-        play(mixtures, method, 2)
+        play(mixtures, method, 2, epoch=LATE)
         smaller = {kind: torch.nn.Parameter(torch.full((3, 5), 0.2)) for kind in mixtures}
         from method_games import game  # noqa: PLC0415
 
@@ -140,7 +147,7 @@ class TestEveryMethod:
         mixtures, method = build(name, alive={"normal": mask, "reduction": mask})
         if isinstance(method, ExpertAdvice):
             pytest.skip("has one stage")
-        player = play(mixtures, method, 12)
+        player = play(mixtures, method, ROUNDS, epoch=LATE)
         for kind, mixture in mixtures.items():
             assert torch.equal(method.alive(mixture) | mask, mask)
             assert (mixture[~mask] == 0).all()
@@ -153,7 +160,8 @@ class TestEveryMethod:
         others, other = build(name, operations=tuple(names[i] for i in order))
         if not isinstance(method, Logits):
             pytest.skip("has no logits")
-        play(mixtures, method, 3)
+        play(mixtures, method, 3, epoch=LATE)
+        Player(others, other, epoch=LATE).begin()
         generator = torch.Generator().manual_seed(2)
         for kind, mixture in mixtures.items():
             with torch.no_grad():

@@ -1,14 +1,14 @@
 """ASAP: DARTS with an annealed softmax that prunes as it goes (Noy et al., 2020).
 
 u = softmax(α/T) with T = 1.6 · 0.95^epoch. While T ≥ 1 ("grace") neither α learns nor anything is
-pruned. Then an operation with u_i < θ/N leaves its edge, with θ = 0.4 and N the operations that the edge
-began with. The strongest has at least 1/N and stays.
+pruned. Then an operation with u_i < θ/N leaves its edge, with θ = 0.4 and N the operations that the
+edge began with. The strongest has at least 1/N and stays.
 
-Departure: a search of other than 50 epochs stretches the schedule of T to its own number, so that it too
-learns in four fifths of them.
+Departure: a search of other than 50 epochs stretches the schedule of T to its own number, so that it
+too learns in four fifths of them.
 
-The authors released no search. Its numbers are those of another implementation, UniNAS, but for an error
-there that divides the threshold by N again on each further edge.
+The authors released no search. Its numbers are those of another implementation, UniNAS, but for an
+error there that divides the threshold by N again on each further edge.
 """
 
 from __future__ import annotations

@@ -85,11 +85,13 @@ def drnas(mixtures: Mapping[str, nn.Parameter], game: Game) -> WeighedLogits:
     return WeighedLogits("drnas", mixtures, game, relaxation=Dirichlet())
 
 
+PAPER = "Chen, Wang, Cheng, Tang and Hsieh, 2021, arXiv:2006.10355"
+
 METHODS.add(
     "drnas",
     drnas,
     recipe=by_space(replace(DARTS, include_none=False), nasbench201=BENCHMARK),
     summary="mixtures drawn from a Dirichlet distribution that is learned",
-    paper="Chen, Wang, Cheng, Tang and Hsieh, 2021, arXiv:2006.10355",
+    paper=PAPER,
     costs="W + M",
 )

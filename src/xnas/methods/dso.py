@@ -6,9 +6,9 @@ Cells multiply by λ. With the soft threshold S at ηγ and gradients clipped to
 
 Experts whose λ is 0 at the end of an epoch are pruned. The belief is λ/Σλ.
 
-Departure: two edges are kept for each node, ranked by λ, and the last expert of an edge is never pruned.
-The original keeps every λ > 0. Departure: η is the authors' 0.1 whatever the rate of the weights; there
-is no search for 120 epochs without λ before, and γ is not scaled by FLOPs.
+Departure: two edges are kept for each node, ranked by λ, and the last expert of an edge is never
+pruned. The original keeps every λ > 0. Departure: η is the authors' 0.1 whatever the rate of the
+weights; there is no search for 120 epochs without λ before, and γ is not scaled by FLOPs.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.methods.game import Game
-from xnas.methods.learner import Learner, living, take_over, whole_state
+from xnas.methods.learner import Learner, take_over, whole_state
 from xnas.methods.recipes import DARTS, by_space
 from xnas.methods.registered import METHODS
 
@@ -51,8 +51,7 @@ class ExponentiatedGradient(Learner):
         """`entropy` is κ of the term κ Σ u ln(N u), which the authors have and leave at 0."""
         super().__init__(name, mixtures, game)
         self.learning_rate, self.floor, self.entropy = learning_rate, floor, entropy
-        for kind, mixture in self.mixtures.items():
-            mixture.data.copy_(living(mixture.data, self.masks[kind]))
+        self.write_beliefs()
 
     @torch.no_grad()
     def step(self) -> None:

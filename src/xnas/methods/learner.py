@@ -62,6 +62,18 @@ class Learner:
         """Mask (forecasters, experts) of the experts that are left."""
         return self.masks[self.kind_of(mixture)].clone()
 
+    @torch.no_grad()
+    def wipe(self, mixture: Tensor, experts: Tensor) -> None:
+        """Take out the experts of a mask (forecasters, experts), for good."""
+        self.masks[self.kind_of(mixture)].logical_and_(~experts)
+        self.write_beliefs()
+
+    @torch.no_grad()
+    def write_beliefs(self) -> None:
+        """Bring every mixture to what it stands for: here the shares of the living experts."""
+        for kind, mixture in self.mixtures.items():
+            mixture.copy_(living(mixture, self.masks[kind]))
+
     def kind_of(self, mixture: Tensor) -> str:
         """The kind of cell that a mixture (forecasters, experts) belongs to."""
         return next(kind for kind, m in self.mixtures.items() if m is mixture)

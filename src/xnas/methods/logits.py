@@ -8,7 +8,8 @@ A softmax with temperature τ, z = softmax(s/τ), comes back as
 
     ∂L/∂s = z ⊙ (g - ⟨z, g⟩) / τ.
 
-The defaults are DARTS's: Adam at 3e-4 with betas (0.5, 0.999) and weight decay 1e-3, from noise of 1e-3.
+The defaults are DARTS's: Adam at 3e-4 with betas (0.5, 0.999) and weight decay 1e-3, from noise of
+1e-3.
 
 Departure: the weights take their step before the architecture, as in all methods here; most originals
 take the architecture's first. Both draw fresh batches, so the two differ by half a round.
@@ -97,13 +98,18 @@ class Logits(Learner):
         learning_rate: float = LEARNING_RATE,
         betas: tuple[float, float] = BETAS,
         weight_decay: float = WEIGHT_DECAY,
+        gradient_clip: float | None = None,
         start: float = 0.0,
         noise: float = NOISE,
     ) -> None:
-        """Logits begin at `start`, with normal noise from the game's seed."""
+        """Logits begin at `start`, with normal noise from the game's seed.
+
+        `gradient_clip` is on the norm of all their gradients together.
+        """
         super().__init__(name, mixtures, game, schedule)
         self.relaxation = relaxation or Softmax()
         self.weight_terms, self.logit_terms = tuple(weight_terms), tuple(logit_terms)
+        self.gradient_clip = gradient_clip
         drawn = torch.Generator().manual_seed(game.seed)
         self.logits = [
             nn.Parameter(start + noise * torch.randn(m.shape, generator=drawn).to(m))
@@ -148,6 +154,8 @@ class Logits(Learner):
             logits.grad = self.relaxation.pull_back(edges, gradient)
             for term in self.logit_terms:
                 logits.grad += term(edges)
+        if self.gradient_clip is not None:
+            nn.utils.clip_grad_norm_(self.logits, self.gradient_clip)
         self.adam.step()
         self.prune()
         self.write_beliefs()

@@ -3,10 +3,11 @@
 In the form *full* an expert is drawn by u, and ∂α = u ⊙ (g - ⟨u, g⟩) with g taken at the drawn path. In
 the form *two*, the paper's own, two experts are drawn by u without replacement, one of them becomes
 active by q = softmax of their two logits, and the gradient is that of the pair alone. Afterwards both
-logits are lowered by ln(Σ exp α_new / Σ exp α_old), so that the probabilities of all others stand still.
+logits are lowered by ln(Σ exp α_new / Σ exp α_old), so that the probabilities of all others stand
+still.
 
-Adam has a rate of 1e-3, betas (0, 0.999) and no decay. The logits rest in the first epoch and then learn
-in every fifth round.
+Adam has a rate of 1e-3, betas (0, 0.999) and no decay. The logits rest in the first epoch and then
+learn in every fifth round.
 
 Departure: the original spares experts that were not drawn weight decay and momentum. Here SGD applies
 both to them, as in every method that draws. Departure: it searches the layers of an inverted-bottleneck

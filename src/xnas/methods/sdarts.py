@@ -2,8 +2,9 @@
 
 In the weight step cells multiply by u + δ, clamped to [0, 1] and divided by its sum; an edge on which
 nothing is left takes its strongest expert. |δ| ≤ ε, which grows as ε = 0.03 + 0.27 e/E. In *rs* δ is
-uniform. *adv* attacks: from a random start it climbs the training loss in 7 steps of 2ε/7 along the sign
-of the gradient, and the attack is kept unless the loss fell. The architecture step is that of DARTS.
+uniform. *adv* attacks: from a random start it climbs the training loss in 7 steps of 2ε/7 along the
+sign of the gradient, and the attack is kept unless the loss fell. The architecture step is that of
+DARTS.
 
 Departure: the attack computes with batch statistics, as every pass of a search does. In the authors'
 code it runs in evaluation mode, on running statistics.
