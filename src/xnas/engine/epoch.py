@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from xnas.engine.absence import charge_absences
+from xnas.engine.looks import SearchLooks
 from xnas.engine.search import Search
 from xnas.errors import RoundError
+from xnas.methods import EpochClosing
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
 from xnas.space.parent import IDENTITY
 from xnas.space.spaces import NONE
@@ -37,6 +39,9 @@ def end_epoch(
     warm = search.epoch >= search.settings.warmup_epochs
     if search.settings.absence_batches and warm:
         charge_absences(search)
+    if warm and isinstance(search.method, EpochClosing):
+        search.method.close_epoch(SearchLooks(search))
+        search.method.check()
     deleted = delete_wiped(search)
     search.epoch, search.round_in_epoch = search.epoch + 1, 0
     _settle(search)
