@@ -13,6 +13,7 @@ from xnas.report.tables import aligned_table
 from xnas.runs.recipes import recipe_for
 from xnas.runs.train_config import TrainConfig
 from xnas.space import (
+    Architecture,
     Genotype,
     NetworkSpec,
     build_network,
@@ -64,15 +65,18 @@ def trained_size_line(cell: str | Genotype) -> str:
     return fill(text, TERMINAL_WIDTH)
 
 
-def own_size_lines(genotype: Genotype) -> str:
-    """Sizes of the networks of a space that brings its own, for the terminal."""
-    defaults, rows = genotype.defaults, []
+def own_size_lines(architecture: Architecture, space: str | None = None) -> str:
+    """Sizes of the networks of an architecture that brings its own, for the terminal.
+
+    The only network of a space goes by the name of the space.
+    """
+    defaults, rows = architecture.defaults, []
     for name, spec in defaults.networks.items():
         with torch.device("meta"):
-            model = build_network(genotype, spec)
+            model = build_network(architecture, spec)
         side = PIXELS.get(name, PIXELS["cifar"])
         counts = f"{count_parameters(model):,}", f"{count_macs(model, (spec.in_chans, side, side)):,}"
-        shown = genotype.space if len(defaults.networks) == 1 else name
+        shown = space if space and len(defaults.networks) == 1 else name
         rows.append((shown, str(spec.channels), str(spec.cells), f"{side} x {side}", *counts))
     header = ("network", "channels", defaults.cells_unit, "pixels", "parameters", "MACs")
     return aligned_table(header, rows)

@@ -26,7 +26,8 @@ def show(
     ----------
     cell
         A published cell or network by name (xnas, darts_v2, xnas_large), a genotype file (JSON), a
-        string of NAS-Bench-201, or the run folder of a search.
+        string of NAS-Bench-201, or the run folder of a search. Also a wiring by name (ws-4-0.75-0:
+        generator, parameters, seed) or file.
     zoo
         List all published cells instead.
     svg
@@ -50,9 +51,10 @@ def show(
         unfinished_lines,
         unfinished_run,
     )
+    from xnas.cli.wiring_description import wiring_text  # noqa: PLC0415
     from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
     from xnas.runs.cells import architecture_of  # noqa: PLC0415
-    from xnas.space import NETWORKS, PRESETS, Genotype, list_cells, zoo_cell  # noqa: PLC0415
+    from xnas.space import NETWORKS, PRESETS, Wiring, list_cells, zoo_cell  # noqa: PLC0415
     from xnas.space.zoo import genotype_file, is_arch  # noqa: PLC0415
 
     _require_one_use(cell, zoo=zoo, svg=svg, truth=truth)
@@ -66,7 +68,9 @@ def show(
     require_ended(cell)
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = architecture_of(published or cell)
-    assert isinstance(genotype, Genotype)  # noqa: S101 - there is no other architecture yet
+    if isinstance(genotype, Wiring):
+        say(wiring_text(cell, genotype, svg=svg, truth=truth))
+        return
     where = cell if published or is_arch(cell) else genotype_file(cell)
     judged = None if truth is None else truth_lines(cell, genotype, truth)
     say(f"{printable(where)}, search space {genotype.space}\n\n{show_genotype(genotype)}\n")
@@ -75,7 +79,7 @@ def show(
         if cell not in PRESETS:
             say(trained_size_line(published or genotype))
     else:
-        say(own_size_lines(genotype))
+        say(own_size_lines(genotype, genotype.space))
     if published:
         say(f"\n{source_lines(zoo_cell(published))}")
     if judged is not None:

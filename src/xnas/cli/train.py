@@ -33,7 +33,8 @@ def train(
     ----------
     cell
         The run folder of a search or of another training, a genotype file, a published cell (`xnas show
-        --zoo` lists them), xnas_small, xnas_medium or xnas_large.
+        --zoo` lists them), xnas_small, xnas_medium or xnas_large. Also a wiring by file or name
+        (ws-4-0.75-0: generator, parameters, seed).
     data
         A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
         images of the run that the cell comes from; for other cells the digits.
