@@ -27,6 +27,7 @@ from xnas.runs.costs_file import NAME as COSTS
 from xnas.runs.costs_file import CostsFile
 from xnas.runs.displays import SampleDisplay, Silence
 from xnas.runs.evaluators import EVALUATORS
+from xnas.runs.image_batch import hand_images
 from xnas.runs.pools import POOLS
 from xnas.runs.results import SampleResult
 from xnas.runs.resume_command import ResumeCommand
@@ -127,6 +128,7 @@ class SampleJob:
         self.encoding = self.limits.applied(encoding)
         self.settings = planned | settings
         self.sampler: Sampler = self.kind(self.encoding, config.seed, self.settings)
+        hand_images(self.sampler, data, seed=config.seed)
         self.truth = self._benchmark()
 
     @property

@@ -13,6 +13,7 @@ from xnas.samplers.protocol import (
     Result,
     Sampler,
     SamplerKind,
+    TakesImages,
     Trial,
 )
 from xnas.samplers.proxy_search import ProxySearch, ProxySettings, proxy_score
@@ -47,6 +48,7 @@ __all__ = [
     "Sampler",
     "SamplerKind",
     "SurrogateRounds",
+    "TakesImages",
     "Trial",
     "proxy_score",
 ]

@@ -33,6 +33,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from torch import Tensor
+
 from xnas.errors import ConfigError
 from xnas.options import Options
 from xnas.registry import Registry, known_names
@@ -119,6 +121,18 @@ class Remarks(Protocol):
 
     def remarks(self) -> Mapping[str, float | str | None]:
         """Return what was found out so far, by name; a text under `warning` is for the user."""
+
+
+@runtime_checkable
+class TakesImages(Protocol):
+    """A sampler that judges cells by networks that have seen nothing yet but one batch of images."""
+
+    @property
+    def wanted_images(self) -> int:
+        """How many images it takes."""
+
+    def use_images(self, images: Tensor) -> None:
+        """Take standardised images (batch, channels, height, width) of the run; before the first ask."""
 
 
 @dataclass(frozen=True, slots=True)

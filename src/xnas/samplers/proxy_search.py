@@ -56,6 +56,11 @@ class ProxySearch:
         self._asks = _beginning_sampler(encoding, seed, settings.then)
         self._is_ranked = False
 
+    @property
+    def wanted_images(self) -> int:
+        """How many images it takes: the setting `batch`."""
+        return self.settings.batch
+
     def use_images(self, images: Tensor) -> None:
         """Score with these images (batch, channels, height, width), standardised, instead of noise."""
         if self._is_ranked:

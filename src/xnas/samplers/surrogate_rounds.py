@@ -133,11 +133,8 @@ class SurrogateRounds:
         draw = Random(f"{self.seed}/{self._began}")
         known = set(self._choices[: self._began])
         cells: dict[Choices, int | None] = {} if self._began else dict.fromkeys(self._first)
-        values = {
-            trial.number: result.value
-            for trial, result in self.book.told[: self._told]
-            if result.value is not None
-        }
+        told = sorted(self.book.told[: self._told], key=lambda pair: pair[0].number)
+        values = {trial.number: result.value for trial, result in told if result.value is not None}
         if len(values) > 1:
             candidates = self._candidates(values, known, draw)
             scores = self._scores(values, list(candidates), draw) if candidates else []
