@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -23,6 +24,13 @@ def test_a_run_folder_has_versions(tmp_path):
     assert saved["made_with"]["xnas"] == xnas.__version__
     assert saved["made_with"]["torch"] == torch.__version__
     assert sys.version.startswith(saved["made_with"]["python"])
+
+
+def test_optunas_version_is_there_where_it_is_in_use(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", SimpleNamespace(__version__="9.8"))
+    assert made_with()["optuna"] == "9.8"
+    monkeypatch.delitem(sys.modules, "optuna")
+    assert "optuna" not in made_with()
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

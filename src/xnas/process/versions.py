@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +16,17 @@ from xnas import __version__
 SECONDS = 5.0  # time limit of git
 
 
-@cache
 def made_with() -> dict[str, str]:
-    """Versions by name; `commit` ends with a plus if files have changed since."""
+    """Versions by name; `commit` ends with a plus if files have changed since.
+
+    Optuna's is among them where it is in use, since its samplers may differ between versions.
+    """
+    optuna = sys.modules.get("optuna")
+    return _own() | ({} if optuna is None else {"optuna": str(optuna.__version__)})
+
+
+@cache
+def _own() -> dict[str, str]:
     found = {"xnas": __version__, "torch": torch.__version__, "python": platform.python_version()}
     commit = _commit(Path(__file__).parents[3])
     return found | ({"commit": commit} if commit else {})

@@ -288,9 +288,8 @@ def _writer(folder: RunFolder) -> str:
     """The versions that began a run, in words."""
     made = read_json(folder.path / CONFIG).get("made_with")
     versions = made if isinstance(made, dict) else {}
-    return ", ".join(f"{name} {versions[name]}" for name in ("xnas", "torch") if name in versions) or (
-        "another version"
-    )
+    names = [name for name in ("xnas", "torch", "optuna") if name in versions]
+    return ", ".join(f"{name} {versions[name]}" for name in names) or "another version"
 
 
 def _draw(records: list[Sampled], folder: RunFolder, title: str) -> None:
