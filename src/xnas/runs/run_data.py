@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xnas.data import DATASETS, DataOptions, Images, load_data
 from xnas.data_options import SourceOptions
@@ -14,7 +14,9 @@ from xnas.options import inherited, widened
 from xnas.runs.command_line import flags
 from xnas.runs.config_file import FORMAT, read_json
 from xnas.runs.sources import whereabouts
-from xnas.runs.train_config import TrainConfig
+from xnas.runs.train_config import TrainOptions
+
+T = TypeVar("T", bound=TrainOptions)
 
 CHANGED = (
     "the training images are not those that the run was trained on: some test images may have been "
@@ -43,9 +45,7 @@ def load_own_data(run: Path, card: ModelCard, options: SourceOptions) -> tuple[I
     return images, (CHANGED,) if changed else ()
 
 
-def inherit_data_options(
-    options: TrainConfig, run: Path | None, data: str
-) -> tuple[TrainConfig, list[str]]:
+def inherit_data_options(options: T, run: Path | None, data: str) -> tuple[T, list[str]]:
     """Data options of the run that a cell comes from, where the user gave none, and a note on them.
 
     They apply to that run's own images alone. Whether images are streamed depends on the machine, so a
