@@ -78,6 +78,17 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
         search.supernet.train()
 
 
+def restore_supernet(search: Search, state: dict[str, Any]) -> None:
+    """Give the supernet the weights of a saved state, and nothing else; any device can take them."""
+    require_format(state, SEARCH_FORMAT, "search")
+    with fitting("search"):
+        require_position(state, epoch=search.settings.epochs)
+        remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
+        search.supernet.load_state_dict(state["supernet"])
+        search.epoch = state["epoch"]
+        search.supernet.train()
+
+
 def require_sound(search: Search) -> None:
     """Raise if numbers of a search are not finite in the middle of an epoch, before it is saved."""
     search.method.check()

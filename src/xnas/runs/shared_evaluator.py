@@ -1,0 +1,123 @@
+"""The evaluator `shared`: a cell is worth its accuracy with the weights of a search's supernet.
+
+One evaluation is a few forward passes. It says something about cells alone if the supernet was trained
+over single paths (`--method paths`), so that its operations work without each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from xnas.data import Images
+from xnas.engine import Search
+from xnas.engine.restore import require_settings
+from xnas.engine.search_state import restore_supernet
+from xnas.engine.shared_weights import cell_accuracy
+from xnas.errors import ConfigError
+from xnas.options import saved_options
+from xnas.process.devices import pick_device, repeatable
+from xnas.runs.config_file import ConfigFile
+from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.prepare import prepare
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.sample_config import SampleConfig
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.training_evaluator import TrainingEvaluator, training_evaluator
+from xnas.samplers import Result, Trial
+from xnas.space import Genotype
+from xnas.space.network_size import NetworkSize
+
+
+@dataclass(frozen=True)
+class SharedEvaluator:
+    """Evaluates cells by the newest checkpoint of the search in the folder `weights`."""
+
+    weights: Path
+    device_name: str
+    images: Images = field(compare=False, repr=False)
+    trainings: TrainingEvaluator = field(compare=False, repr=False)
+    """What a training of a cell would be, for the size of its network."""
+
+    @property
+    def line(self) -> str:
+        """Whose weights, and after how many epochs."""
+        return (
+            f"evaluated by the shared weights of {self.weights} after epoch {loaded(self).epoch}, on "
+            "its validation half"
+        )
+
+    @property
+    def device(self) -> str:
+        """Where it computes: cpu or cuda."""
+        return pick_device(self.device_name).type
+
+    def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
+        """Measure the cell; one that the supernet does not hold is a GenotypeError."""
+        if trial.budget is not None:
+            raise ConfigError(
+                f"shared weights know no epochs, and the sampler asks for {trial.budget}; use one "
+                "without budgets, or --evaluator train"
+            )
+        search = loaded(self)
+        with repeatable(search.device):
+            value = cell_accuracy(search, trial.genotype)
+        size = self.size(trial.genotype)
+        cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
+        return Result(number=trial.number, value=value, state="done", at=search.epoch, cost=cost)
+
+    def size(self, genotype: Genotype) -> NetworkSize:
+        """Return the size of the network that a training of the cell would have."""
+        return self.trainings.size(genotype)
+
+
+@lru_cache(maxsize=1)  # once per process of a pool
+def loaded(evaluator: SharedEvaluator) -> Search:
+    """The search of the newest checkpoint, with its supernet."""
+    folder = RunFolder.open(evaluator.weights)
+    config = ConfigFile.read(evaluator.weights, "search")
+    settings = saved_options(SearchConfig, config.config, {"device": evaluator.device_name})
+    search = prepare(replace(settings, backend="reference"), evaluator.images).search
+    own = config.deciding(SearchConfig)
+
+    def restore(state: dict[str, object]) -> None:
+        nonlocal search
+        require_settings(state, own)
+        if search.deleted:  # by a checkpoint that did not fit
+            search = prepare(replace(settings, backend="reference"), evaluator.images).search
+        restore_supernet(search, state)
+
+    state = folder.checkpoints.newest(torch.device("cpu"), lambda _: None, restore)
+    if state is None:
+        raise ConfigError(
+            f"{evaluator.weights} holds no checkpoint, so there are no weights to evaluate cells by; "
+            "give the folder of a search that has trained"
+        )
+    return search
+
+
+def shared_evaluator(config: SampleConfig, images: Images) -> SharedEvaluator:
+    """Return the evaluator of `--evaluator shared`."""
+    if config.weights is None:
+        raise ConfigError("the evaluator shared needs trained weights; name a search with --weights RUN")
+    saved = ConfigFile.read(RunFolder.open(config.weights).path, "search")
+    if images.fingerprint() != saved.fingerprint:
+        place = f", {saved.data}" if saved.data else ""
+        raise ConfigError(
+            f"the images are not those that the search in {config.weights} was trained on{place}; its "
+            "weights can evaluate cells on those alone"
+        )
+    space = saved.config.get("space")
+    if space != config.space:
+        raise ConfigError(
+            f"the search in {config.weights} is of the space {space}, not of {config.space}; give "
+            f"--space {space}, or other --weights"
+        )
+    weights = config.weights.resolve()
+    return SharedEvaluator(weights, config.device, images, training_evaluator(config, images))
+
+
+EVALUATORS.add("shared", EvaluatorKind(shared_evaluator, "the weights of a search's supernet"))
