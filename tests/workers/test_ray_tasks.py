@@ -11,7 +11,7 @@ import pytest
 
 from xnas.errors import ConfigError
 from xnas.workers import RayTasks
-from xnas.workers.ray_tasks import join_cluster
+from xnas.workers.ray_tasks import gpu_share, join_cluster
 
 TESTS = Path(__file__).parents[1]
 
@@ -21,7 +21,7 @@ def test_without_ray_the_error_names_the_extra(monkeypatch):
     with pytest.raises(
         ConfigError, match=r"Ray is not installed; install it with: pip install 'xnas\[ra"
     ):
-        RayTasks()
+        RayTasks(2)
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
@@ -51,6 +51,10 @@ def test_a_cluster_of_this_machine_is_joined_and_else_started(monkeypatch):
         join_cluster(SimpleNamespace(init=init))
 
 
+def test_gpus_are_shared_out_evenly():
+    assert [gpu_share(gpus, 3) for gpus in (0, 1, 2, 8)] == [0, 0.3333, 0.6666, 1]
+
+
 WITH_RAY = """
 import os
 import signal
@@ -63,7 +67,7 @@ from xnas.errors import RoundError
 from xnas.workers import RayTasks
 
 place = Path(sys.argv[1])
-with RayTasks() as workers:
+with RayTasks(2) as workers:
     sockets = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True).stdout.splitlines()
     ours = [line for line in sockets if any(name in line for name in ("gcs_server", "raylet", "ray::"))]
     assert all("127.0.0.1" in line for line in ours), ours
@@ -72,7 +76,7 @@ with RayTasks() as workers:
     assert [workers.result(n) for n in (2, 0, 1)] == [4, 0, 1]
     (place / "deaths").mkdir()
     workers.submit(0, partial(die, place / "deaths", 2))
-    assert workers.result() == 2
+    assert (workers.first(), workers.result(0)) == (0, 2)
     workers.submit(1, partial(fail, "round"))
     try:
         workers.result(1)

@@ -19,6 +19,7 @@ from xnas.options import saved_options
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.output import explain_lost_output
 from xnas.records import Sampled
+from xnas.runs import shared_evaluator, training_evaluator, worker_pools  # noqa: F401 - register theirs
 from xnas.runs.benchmark_evaluators import SurrogateEvaluator, TableEvaluator
 from xnas.runs.cell_limits import CellLimits
 from xnas.runs.config_file import NAME as CONFIG
@@ -31,6 +32,7 @@ from xnas.runs.image_batch import hand_images
 from xnas.runs.pools import POOLS
 from xnas.runs.results import SampleResult
 from xnas.runs.resume_command import ResumeCommand
+from xnas.runs.run_data import inherit_data_options, place_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sample_config import SampleConfig
 from xnas.runs.sample_loop import Evaluated, SampleLoop
@@ -225,10 +227,12 @@ def _data(
 ) -> tuple[SampleConfig, Images | None, str | None]:
     """The options with the size of images, the images if any are needed, and where the data are."""
     if EVALUATORS[config.evaluator].needs_images:
-        given = given_data(EMBEDDED if data is None else data, config.out)
+        weights = config.weights if config.evaluator == "shared" else None
+        given = given_data(_usual_data(weights) if data is None else data, config.out)
         if not isinstance(given, str):
             return config, given, None
         place = whereabouts(given)
+        config, _ = inherit_data_options(config, weights, given)
         config = resolve_images(config, Path(place).name)
         return config, load_data(given, config), place
     if data is not None and not isinstance(data, str | Path):
@@ -237,6 +241,11 @@ def _data(
             "the benchmark"
         )
     return config, None, UNNAMED if data is None else str(data)
+
+
+def _usual_data(weights: Path | None) -> str:
+    """Where images are if none are named: those of the run whose weights are shared, or the digits."""
+    return EMBEDDED if weights is None else place_of(weights) or EMBEDDED
 
 
 def _fingerprint(config: SampleConfig, images: Images | None) -> str:

@@ -33,7 +33,8 @@ class SampleConfig(TrainOptions):
     """Settings of the sampler, such as population=10,sample=3. Default: the sampler's own."""
     evaluator: str = "train"
     """How cells are evaluated: train (a training each), table (NAS-Bench-201's, see --truth), surrogate
-    (estimated from the cells of --truth), or another that is registered."""
+    (estimated from the cells of --truth), shared (with the weights of a search, see --weights), or
+    another that is registered."""
     evaluations: int = option(100, at_least(1), on_resume="change")
     """Cells to evaluate. A resumed search may be given more."""
     at_once: int = option(1, at_least(1), at_most(1 << 16))
@@ -42,7 +43,8 @@ class SampleConfig(TrainOptions):
     """Report each result to the sampler as it comes: no waiting for slow ones, but another run of the
     same seed may ask other cells."""
     pool: str = option("local", on_resume="change")
-    """Where cells are evaluated: local (in this process), or another pool that is registered."""
+    """Where cells are evaluated: local (in this process), processes (AT_ONCE processes of this machine),
+    ray (a Ray cluster), or another pool that is registered."""
     tied: bool = False
     """Draw one cell for both kinds: the reduction cell equals the normal one."""
     truth: Path | None = option(None, on_resume="change")

@@ -60,18 +60,25 @@ class LocalProcesses:
         require_new(number, self.submitted)
         self.submitted[number] = self.threads.submit(self._mind, number, pickled(job))
 
-    def result(self, number: int | None = None, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
-        """Wait for a job, and return its result; None: the first that ends, the earliest of several."""
+    def first(self, *, stopped: Callable[[], bool] = never) -> int:
+        """Wait until a job has ended, and return its number."""
+        require_submitted(None, self.submitted)
+        return self._wait(self.submitted, stopped)
+
+    def result(self, number: int, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
+        """Wait for a job, and return its result."""
         require_submitted(number, self.submitted)
-        wanted = self.submitted if number is None else {number: self.submitted[number]}
-        while not wait(wanted.values(), timeout=POLL, return_when=FIRST_COMPLETED).done:
-            if stopped():
-                raise Interrupted("the jobs are stopped")
-        number = next(n for n, future in wanted.items() if future.done())
+        self._wait({number: self.submitted[number]}, stopped)
         succeeded, value = self.submitted.pop(number).result()
         if not succeeded:
             raise value
         return value
+
+    def _wait(self, wanted: Mapping[int, Future[Any]], stopped: Callable[[], bool]) -> int:
+        while not wait(wanted.values(), timeout=POLL, return_when=FIRST_COMPLETED).done:
+            if stopped():
+                raise Interrupted("the jobs are stopped")
+        return next(number for number, future in wanted.items() if future.done())
 
     def close(self) -> None:
         """Stop all workers by SIGTERM, and wait for them; a second Ctrl-C kills them."""

@@ -28,8 +28,14 @@ class Workers(Protocol):
     def submit(self, number: int, job: Job) -> None:
         """Hand a job over, under a number of the caller's choice; it is begun when a worker is free."""
 
-    def result(self, number: int | None = None, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
-        """Wait for a job, return its result and forget it. None: whichever ends first.
+    def first(self, *, stopped: Callable[[], bool] = never) -> int:
+        """Wait until a job has ended, and return its number; of several the one submitted first.
+
+        Raises Interrupted once `stopped` is true.
+        """
+
+    def result(self, number: int, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
+        """Wait for a job, return its result and forget it.
 
         Raises what the job raised, and Interrupted once `stopped` is true. A job whose worker died is
         done again. A WorkerError says that one ended its workers again and again.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, Self
 
@@ -31,14 +31,17 @@ BEFORE_IMPORT = {
 
 
 class RayTasks:
-    """Jobs as tasks of Ray, each with `cpus` cores and `gpus` GPUs, 0.25 for four jobs on one."""
+    """Up to `at_once` tasks of Ray, each with one core and, if wanted, its share of the GPUs."""
 
-    def __init__(self, *, cpus: float = 1, gpus: float = 0) -> None:
+    def __init__(self, at_once: int, *, on_gpus: bool = False) -> None:
+        """With `on_gpus` the cluster's GPUs are shared out evenly, four jobs to each if need be."""
         self.ray = ray_module()
         self.ours = not self.ray.is_initialized()
         if self.ours:
             join_cluster(self.ray)
-        self.task = self.ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=-1)(do)
+        there = self.ray.cluster_resources().get("GPU", 0) if on_gpus else 0
+        gpus = gpu_share(there, at_once)
+        self.task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1)(do)
         self.submitted: dict[int, Any] = {}
 
     def submit(self, number: int, job: Job) -> None:
@@ -46,14 +49,15 @@ class RayTasks:
         require_new(number, self.submitted)
         self.submitted[number] = self.task.remote(pickled(job))
 
-    def result(self, number: int | None = None, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
-        """Wait for a job, and return its result; None: the first that ends, the earliest of several."""
+    def first(self, *, stopped: Callable[[], bool] = never) -> int:
+        """Wait until a job has ended, and return its number."""
+        require_submitted(None, self.submitted)
+        return self._wait(self.submitted, stopped)
+
+    def result(self, number: int, *, stopped: Callable[[], bool] = never) -> Any:  # noqa: ANN401
+        """Wait for a job, and return its result."""
         require_submitted(number, self.submitted)
-        wanted = list(self.submitted.values()) if number is None else [self.submitted[number]]
-        while not (ready := self.ray.wait(wanted, timeout=POLL)[0]):
-            if stopped():
-                raise Interrupted("the jobs are stopped")
-        number = next(n for n, task in self.submitted.items() if task in ready)
+        self._wait({number: self.submitted[number]}, stopped)
         try:
             succeeded, value = pickle.loads(self.ray.get(self.submitted.pop(number)))  # noqa: S301 - ours
         except self.ray.exceptions.RayError as error:
@@ -61,6 +65,12 @@ class RayTasks:
         if not succeeded:
             raise value
         return value
+
+    def _wait(self, wanted: Mapping[int, Any], stopped: Callable[[], bool]) -> int:
+        while not (ready := self.ray.wait(list(wanted.values()), timeout=POLL)[0]):
+            if stopped():
+                raise Interrupted("the jobs are stopped")
+        return next(number for number, task in wanted.items() if task in ready)
 
     def close(self) -> None:
         """Cancel what is being done, which stops runs after a step, and leave the cluster."""
@@ -94,6 +104,11 @@ def do(job: bytes) -> bytes:
         if not ray_module().get_runtime_context().is_canceled():
             os._exit(STOPPED)
         return b""
+
+
+def gpu_share(gpus: float, at_once: int) -> float:
+    """The part of a GPU that each of `at_once` tasks gets, in the ten-thousandths that Ray counts."""
+    return min(1.0, int(1e4 * gpus / at_once) / 1e4)
 
 
 def ray_module() -> ModuleType:
