@@ -9,7 +9,7 @@ from sampling_games import done, failed, planted, play, replay
 
 from xnas.errors import ConfigError
 from xnas.samplers import SAMPLERS
-from xnas.space import encoding_of
+from xnas.space import SPACES, encoding_of
 
 SPACES_HERE = ("nasbench201", "darts", "nasnet")
 ROUNDS = {"start": 5, "round": 5, "candidates": 20, "members": 2, "fit_epochs": 4}
@@ -21,6 +21,7 @@ SMALL = {
     "npenas": ROUNDS,
     "proxy": {"proxy": "params", "pool": 4, "batch": 2, "then": "evolution", "first": 2},
     "controller": {"minibatch": 4, "hidden": 16},
+    "progressive": {"evaluations": 24, "steps": 5, "members": 2},
 }
 """Settings with which a sampler passes all its phases within `FEW` evaluations, in a second."""
 FEW = 24
@@ -28,11 +29,11 @@ BY_RANK = {"random", "evolution", "local", "tpe"}
 """Samplers that a monotone change of values does not move."""
 FINDS_THE_BEST = {"local": {}, "evolution": {"population": 30, "sample": 10}}
 """Samplers that find the planted cell in every seed within 300 evaluations, with these settings."""
-LEAST_MEAN = {"controller": {}}
+LEAST_MEAN = {"controller": {}, "progressive": {"evaluations": 60, "members": 1, "steps": 60}}
 """Samplers that need other settings than `SMALL` to be better than random search."""
 NOT_COMPARED = {"halving", "bohb"}
 """Samplers that are not: a rung is an evaluation as well, and here it shows nothing new."""
-MORE = {"controller": 120}
+MORE = {"controller": 120, "progressive": 60}
 """Samplers that need more evaluations than 40 to be better than random search."""
 
 
@@ -65,6 +66,8 @@ class TestOnEverySpace:
         assert [trial.genotype for trial, _ in other] != [trial.genotype for trial, _ in first[:10]]
         for trial, _ in first:
             assert trial.genotype.space == space
+            if name == "progressive" and len(trial.genotype.normal.nodes) < SPACES[space].nodes:
+                continue  # it also asks for cells of fewer nodes, which no encoding holds
             again = encoding.decode(encoding.encode(trial.genotype))
             assert encoding.encode(again) == encoding.encode(trial.genotype)
             for mine, its in zip(trial.genotype.normal.nodes, again.normal.nodes, strict=True):

@@ -5,6 +5,7 @@ from xnas.samplers.controller import Controller, ControllerSettings
 from xnas.samplers.evolution import Evolution, EvolutionSettings
 from xnas.samplers.local_search import LocalSearch, LocalSettings
 from xnas.samplers.optuna_study import BohbSettings, HalvingSettings, OptunaSampler, OptunaSettings
+from xnas.samplers.progressive import Progressive, ProgressiveSettings
 from xnas.samplers.protocol import (
     SAMPLERS,
     Accepts,
@@ -39,6 +40,8 @@ __all__ = [
     "NpenasSettings",
     "OptunaSampler",
     "OptunaSettings",
+    "Progressive",
+    "ProgressiveSettings",
     "ProxySearch",
     "ProxySettings",
     "RandomSearch",
