@@ -57,6 +57,11 @@ COMMANDS = {
         "Without a cell, --zoo lists the published ones.",
         "xnas show darts_v2 --svg cell.svg",
     ),
+    "methods": (
+        "List the methods of a search, or describe one of them.",
+        "With a name: its rule, its recipe, what it departs in from its paper, and published results.",
+        "xnas methods gaea",
+    ),
     "data": (
         "List datasets, or check one of them or a folder of images.",
         "Says where a dataset is, whether it is whole, and how to get it.",

@@ -76,6 +76,6 @@ METHODS.add(
     asap,
     recipe=replace(DARTS, include_none=None),
     summary="DARTS with a cooling softmax that prunes as it goes",
-    paper="Noy, Nayman, Ridnik, Zamir, Doveh, Friedman, Giryes and Zelnik-Manor, 2020, arXiv:1904.04123",
+    paper="Noy et al., 2020, arXiv:1904.04123",
     costs="W + M, falls",
 )

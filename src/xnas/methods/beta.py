@@ -40,6 +40,6 @@ METHODS.add(
     beta,
     recipe=by_space(DARTS, nasbench201=BENCHMARK),
     summary="DARTS with a growing penalty on the logits",
-    paper="Ye, Li, Li, Chen, Fan and Ouyang, 2022, arXiv:2203.01665",
+    paper="Ye et al., 2022, arXiv:2203.01665",
     costs="W + M",
 )

@@ -31,6 +31,6 @@ METHODS.add(
     Darts,
     recipe=Recipe(include_none=True),
     summary="logits behind a softmax, learned by Adam (first order)",
-    paper="Liu, Simonyan and Yang, 2019, arXiv:1806.09055",
+    paper="Liu et al., 2019, arXiv:1806.09055",
     costs="W + M",
 )

@@ -73,6 +73,6 @@ METHODS.add(
         nasbench201=replace(BENCHMARK, epochs=50, least_precision="fp32"),
     ),
     summary="DARTS that looks one step of the weights ahead (second order)",
-    paper="Liu, Simonyan and Yang, 2019, arXiv:1806.09055",
+    paper="Liu et al., 2019, arXiv:1806.09055",
     costs="2W + J + 2M",
 )

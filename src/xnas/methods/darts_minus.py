@@ -56,6 +56,6 @@ METHODS.add(
     darts_minus,
     recipe=DARTS,
     summary="DARTS with an auxiliary skip connection that fades",
-    paper="Chu, Wang, Zhang, Lu, Wei and Yan, 2021, arXiv:2009.01027",
+    paper="Chu et al., 2021, arXiv:2009.01027",
     costs="W + M",
 )

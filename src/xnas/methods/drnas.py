@@ -85,7 +85,7 @@ def drnas(mixtures: Mapping[str, nn.Parameter], game: Game) -> WeighedLogits:
     return WeighedLogits("drnas", mixtures, game, relaxation=Dirichlet())
 
 
-PAPER = "Chen, Wang, Cheng, Tang and Hsieh, 2021, arXiv:2006.10355"
+PAPER = "Chen et al., 2021, arXiv:2006.10355"
 
 METHODS.add(
     "drnas",

@@ -153,6 +153,6 @@ METHODS.add(
         include_none=False,
     ),
     summary="scaling factors that a sparse penalty drives to 0, and pruning",
-    paper="Zhang, Huang and Wang, 2018, arXiv:1811.01567",
+    paper="Zhang et al., 2018, arXiv:1811.01567",
     costs="W + M, falls",
 )

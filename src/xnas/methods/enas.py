@@ -161,6 +161,6 @@ METHODS.add(
         include_none=False,
     ),
     summary="a controller learns which cells of a shared supernet are accurate",
-    paper="Pham, Guan, Zoph, Le and Dean, 2018, arXiv:1802.03268",
+    paper="Pham et al., 2018, arXiv:1802.03268",
     costs="W + F",
 )

@@ -78,6 +78,6 @@ METHODS.add(
     fair,
     recipe=replace(DARTS, batch_size=128, weights_lr=0.005, include_none=False),
     summary="independent gates, driven to 0 or 1",
-    paper="Chu, Zhou, Zhang and Li, 2020, arXiv:1911.12126",
+    paper="Chu et al., 2020, arXiv:1911.12126",
     costs="W + M",
 )

@@ -95,7 +95,7 @@ def gaea_erm(mixtures: Mapping[str, nn.Parameter], game: Game) -> ExponentiatedG
     return ExponentiatedGradient("gaea-erm", mixtures, game)
 
 
-PAPER = "Li, Khodak, Balcan and Talwalkar, 2021, arXiv:2004.07802"
+PAPER = "Li et al., 2021, arXiv:2004.07802"
 
 
 def half_a_cosine(epoch: int, epochs: int) -> float:

@@ -100,6 +100,6 @@ METHODS.add(
         nasbench201=replace(BENCHMARK, least_precision="fp32"),
     ),
     summary="DARTS whose weights are trained so that cells agree on the mixture",
-    paper="Movahedi, Adabinejad, Imani, Keshavarz, Dehghani, Shakery and Araabi, 2023, arXiv:2210.07998",
+    paper="Movahedi et al., 2023, arXiv:2210.07998",
     costs="J + 2W + M",
 )

@@ -157,6 +157,6 @@ METHODS.add(
     oles,
     recipe=DARTS,
     summary="DARTS that freezes the weights of operations whose gradients disagree",
-    paper="Jiang, Ji, Zhu, Shen and Zhang, NeurIPS 2023",
+    paper="Jiang et al., NeurIPS 2023",
     costs="W + J",
 )

@@ -174,7 +174,7 @@ METHODS.add(
     PartialDarts,
     recipe=RECIPE,
     summary="DARTS on a quarter of the channels, with weights for edges",
-    paper="Xu, Xie, Zhang, Chen, Qi, Tian and Xiong, 2020, arXiv:1907.05737",
+    paper="Xu et al., 2020, arXiv:1907.05737",
     costs="less than W + M",
 )
 METHODS.add(

@@ -140,6 +140,6 @@ METHODS.add(
     recipe=replace(DARTS, epochs=3 * EPOCHS, batch_size=96, final_weights_lr=0.0),
     stages=stages,
     summary="DARTS in three stages: ever deeper networks, ever fewer operations",
-    paper="Chen, Xie, Wu and Tian, 2019, arXiv:1904.12760",
+    paper="Chen et al., 2019, arXiv:1904.12760",
     costs="W + M",
 )

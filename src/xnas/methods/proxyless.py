@@ -129,7 +129,7 @@ def proxyless_two(mixtures: Mapping[str, nn.Parameter], game: Game) -> Proxyless
     )
 
 
-PAPER = "Cai, Zhu and Han, 2019, arXiv:1812.00332"
+PAPER = "Cai et al., 2019, arXiv:1812.00332"
 RECIPE = replace(
     DARTS, epochs=120, final_weights_lr=0.0, nesterov=True, weight_decay=4e-5, include_none=None
 )

@@ -58,6 +58,6 @@ METHODS.add(
     sharp,
     recipe=replace(DARTS, final_weights_lr=1e-4, schedule=annealing),
     summary="DARTS in which the strongest expert always has weight 1",
-    paper="Hundt, Jain and Hager, 2019, arXiv:1903.09900",
+    paper="Hundt et al., 2019, arXiv:1903.09900",
     costs="W + M",
 )

@@ -68,6 +68,6 @@ METHODS.add(
     snas,
     recipe=replace(DARTS, epochs=150, halves=1, joint=True),
     summary="mixtures drawn from a Gumbel softmax, learned in one pass with the weights",
-    paper="Xie, Zheng, Liu and Lin, 2019, arXiv:1812.09926",
+    paper="Xie et al., 2019, arXiv:1812.09926",
     costs="J",
 )

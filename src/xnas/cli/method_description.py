@@ -1,0 +1,180 @@
+"""Descriptions of methods, for the terminal. A method's rule and departures head its module."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+
+from xnas.errors import ConfigError
+from xnas.methods import METHODS, RegisteredMethod
+from xnas.methods.published import BENCHMARK, CIFAR10, SOURCES
+from xnas.methods.recipe import NO_RECIPE, Recipe, Stage
+
+PASS_COSTS = {"W": 0.5, "M": 0.5, "J": 0.5, "F": 1 / 6}
+"""Of a round of XNAS, which is W + M; a forward pass is a third of a pass forward and backward."""
+SHOWN_SPACES = ("darts", "nasbench201")
+MEMORY = {
+    "darts2": "+ copies of weights",
+    "lambda": "+ copies of weights",
+    "oles": "+ copies of weights",
+    "pc-darts": "less",
+    "gaea-pc": "less",
+    "drnas-progressive": "less",
+    "asap": "falls",
+    "dso": "falls",
+    "xnas": "falls",
+    "xnas-pt": "falls",
+}
+"""Compared with a round of XNAS that has all experts; of the others "as xnas"."""
+
+
+def method_table() -> list[str]:
+    """All methods, one line per method, and what the columns mean."""
+    rows = [("name", "round", "memory", "needs", "error", "paper")]
+    rows += [_row(name, METHODS[name]) for name in sorted(METHODS, key=lambda n: (n != "xnas", n))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+    return [
+        *(line.rstrip() for line in lines),
+        "",
+        "round: cost in rounds of xnas, estimated from the number of passes; memory: compared with xnas",
+        "error: of the published cell on CIFAR-10 in percent, with its source:",
+        "  " + ", ".join(f"{source[0]} {words}" for source, words in SOURCES.items()),
+        "xnas methods NAME prints rule, recipe and departures of one; docs/methods.md helps to choose",
+    ]
+
+
+def method_lines(name: str) -> list[str]:
+    """Everything about one method."""
+    entry = METHODS[name]
+    lines = [f"{name}: {entry.summary}" if entry.summary else name]
+    lines += [entry.paper] if entry.paper else []
+    if entry.costs:
+        lines.append(
+            f"a round: {entry.costs} (passes by the weights W, mixtures M, both J, forward F), "
+            f"{_times(entry.costs)} rounds of xnas"
+        )
+    lines += ["", *rule_of(entry).splitlines(), ""]
+    for space in SHOWN_SPACES:
+        lines += list(_protocol(entry, space))
+    return lines + list(_figures(name))
+
+
+def rule_of(entry: RegisteredMethod) -> str:
+    """The text at the head of the module that a method comes from, or its own docstring."""
+    factory = inspect.unwrap(entry.factory)
+    module = sys.modules.get(getattr(factory, "__module__", ""))
+    own = module is not None and module.__name__.startswith("xnas.")
+    return inspect.getdoc(module if own else factory) or "no description"
+
+
+def relative_cost(costs: str) -> float | None:
+    """Rounds of XNAS that a round costs, from passes such as `2W + J + M/5`; None if that is unknown."""
+    each = costs.split(",", maxsplit=1)[0].split(" + ")
+    total = 0.0
+    for term in each:
+        found = re.fullmatch(r"(\d*)([WMJF])(?:/(\d+))?", term.strip())
+        if found is None:
+            return None
+        times, kind, share = found.groups()
+        total += int(times or 1) * PASS_COSTS[kind] / int(share or 1)
+    return total
+
+
+def recipe_words(recipe: Recipe) -> str:
+    """The numbers that a recipe fixes, or that the package decides."""
+    usual = Recipe()
+    given = [
+        f"{field.name.replace('_', ' ')} {_value(getattr(recipe, field.name))}"
+        for field in fields(recipe)
+        if getattr(recipe, field.name) != getattr(usual, field.name)
+    ]
+    return ", ".join(given) if recipe != NO_RECIPE else "the package's own numbers"
+
+
+def stage_words(stage: Stage) -> str:
+    """What a stage changes."""
+    given = [
+        f"{field.name.replace('_', ' ')} {_value(getattr(stage, field.name))}"
+        for field in fields(stage)
+        if field.name not in ("fresh_weights", "fresh_method") and getattr(stage, field.name) is not None
+    ]
+    kept = [] if stage.fresh_weights else ["keeps the weights"]
+    return ", ".join(given + kept)
+
+
+def needs_of(entry: RegisteredMethod) -> str:
+    """What a search has to give to this method alone."""
+    recipe = entry.recipe_on("darts")
+    needs = []
+    if recipe.halves == 1:
+        needs.append("single level")
+    if recipe.least_precision == "fp32":
+        needs.append("fp32")
+    if recipe.partial_channels:
+        needs.append("partial channels")
+    if _stages(entry):
+        needs.append("stages")
+    if "then F" in entry.costs or entry.costs.endswith("+ F"):
+        needs.append("measurements")
+    return ", ".join(needs) or "-"
+
+
+def _row(name: str, entry: RegisteredMethod) -> tuple[str, ...]:
+    figure = CIFAR10.get(name)
+    return (
+        name,
+        _times(entry.costs),
+        MEMORY.get(name, "as xnas"),
+        needs_of(entry),
+        "-" if figure is None else f"{figure} {figure.source[0]}",
+        entry.paper or "-",
+    )
+
+
+def _stages(entry: RegisteredMethod) -> tuple[Stage, ...]:
+    return entry.stages_on(SHOWN_SPACES[0])
+
+
+def _protocol(entry: RegisteredMethod, space: str) -> Iterator[str]:
+    """The recipe on a space, and its stages, or why there is none."""
+    try:
+        stages = entry.stages_on(space)
+    except ConfigError as refusal:
+        yield f"on {space}: {refusal}"
+        return
+    yield f"recipe on {space}: {recipe_words(entry.recipe_on(space))}"
+    for number, stage in enumerate(stages, start=1):
+        yield f"  stage {number}: {stage_words(stage)}"
+
+
+def _times(costs: str) -> str:
+    less = costs.removeprefix("less than ")
+    times = relative_cost(less)
+    return "-" if times is None else f"{'<' if less != costs else ''}{times:.1f}"
+
+
+def _figures(name: str) -> Iterator[str]:
+    cifar, table = CIFAR10.get(name), BENCHMARK.get(name)
+    if cifar is not None:
+        size = "" if cifar.parameters is None else f", {cifar.parameters:g} M parameters"
+        days = "" if cifar.days is None else f", {cifar.days:g} GPU-days of search"
+        note = f"; {cifar.note}" if cifar.note else ""
+        yield f"published: CIFAR-10 error {cifar} %{size}{days} ({SOURCES[cifar.source]}{note})"
+    if table is not None:
+        note = f"; {table.note}" if table.note else ""
+        yield (
+            f"published: NAS-Bench-201 accuracy {table} % on CIFAR-10 / CIFAR-100 / ImageNet16-120 "
+            f"({SOURCES[table.source]}{note})"
+        )
+    if cifar is None and table is None:
+        yield "published: no figures are known here"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

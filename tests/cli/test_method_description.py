@@ -1,0 +1,65 @@
+"""What is printed of a method."""
+
+import pytest
+
+from xnas.cli.method_description import (
+    method_lines,
+    needs_of,
+    recipe_words,
+    relative_cost,
+    rule_of,
+    stage_words,
+)
+from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod, Stage
+
+
+@pytest.mark.parametrize(
+    ("costs", "rounds"),
+    [("W + M", 1), ("J", 0.5), ("2W + J + 2M", 2.5), ("W + M/5", 0.6), ("W + M, then F", 1), ("", None)],
+)
+def test_a_round_is_estimated_from_its_passes(costs, rounds):
+    assert relative_cost(costs) == rounds
+
+
+def test_forward_passes_are_a_third():
+    assert relative_cost("W + 8M + 2F") == pytest.approx(0.5 + 4 + 1 / 3)
+
+
+def test_a_recipe_is_the_numbers_that_it_fixes():
+    assert recipe_words(Recipe()) == "the package's own numbers"
+    assert recipe_words(Recipe(epochs=5, weights_lr=0.025, nesterov=True)) == (
+        "epochs 5, weights lr 0.025, nesterov yes"
+    )
+    assert stage_words(Stage(epochs=3, cells=5)) == "epochs 3, cells 5"
+    assert stage_words(Stage(epochs=3, fresh_weights=False)) == "epochs 3, keeps the weights"
+
+
+def test_needs_follow_from_recipe_and_stages():
+    assert needs_of(METHODS["gaea"]) == "-"
+    assert needs_of(METHODS["snas"]) == "single level"
+    assert needs_of(METHODS["darts2"]) == "fp32"
+    assert needs_of(METHODS["drnas-progressive"]) == "partial channels, stages"
+    assert needs_of(METHODS["random"]) == "measurements"
+
+
+def test_departures_stand_in_the_rule():
+    assert "Departure:" in rule_of(METHODS["fair"])
+    assert "zero-one loss" in rule_of(METHODS["fair"])
+
+
+def test_a_method_of_your_own_is_described_by_its_docstring():
+    def mine(mixtures, game):
+        """Learns by luck."""
+        return Darts(mixtures, game)
+
+    assert rule_of(RegisteredMethod(factory=mine)) == "Learns by luck."
+
+
+def test_a_space_without_stages_says_why():
+    lines = method_lines("pdarts")
+    assert any(line.startswith("on nasbench201: pdarts deepens") for line in lines)
+    assert "  stage 3: epochs 25, cells 17, experts 3" in lines
+
+
+def test_methods_without_figures_say_so():
+    assert method_lines("xnas-pt")[-1] == "published: no figures are known here"
