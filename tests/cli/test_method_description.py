@@ -1,5 +1,7 @@
 """What is printed of a method."""
 
+from functools import partial
+
 import pytest
 
 from xnas.cli.method_description import (
@@ -11,6 +13,7 @@ from xnas.cli.method_description import (
     stage_words,
 )
 from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod, Stage
+from xnas.methods.gdas import gdas
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,11 @@ def test_a_method_of_your_own_is_described_by_its_docstring():
         return Darts(mixtures, game)
 
     assert rule_of(RegisteredMethod(factory=mine)) == "Learns by luck."
+
+
+def test_a_variant_is_described_as_what_it_varies():
+    variant = RegisteredMethod(factory=partial(gdas, form="selected"))
+    assert rule_of(variant) == rule_of(METHODS["gdas"])
 
 
 def test_a_space_without_stages_says_why():

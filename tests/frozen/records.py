@@ -19,7 +19,18 @@ from frozen.digests import differences, digest, files, machine, run_record
 from frozen.runs import RUNS, image_folder
 from xnas.cli import main
 
-COMMANDS = ("search", "train", "evaluate", "predict", "export", "show", "data", "reproduce", "bench")
+COMMANDS = (
+    "search",
+    "train",
+    "evaluate",
+    "predict",
+    "export",
+    "show",
+    "data",
+    "methods",
+    "reproduce",
+    "bench",
+)
 BENCHES = ("theory", "search", "train", "data")
 
 

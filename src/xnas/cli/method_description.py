@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, RegisteredMethod
@@ -33,7 +34,7 @@ MEMORY = {
 
 def method_table() -> list[str]:
     """All methods, one line per method, and what the columns mean."""
-    rows = [("name", "round", "memory", "needs", "error", "paper")]
+    rows: list[tuple[str, ...]] = [("name", "round", "memory", "needs", "error", "paper")]
     rows += [_row(name, METHODS[name]) for name in sorted(METHODS, key=lambda n: (n != "xnas", n))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
@@ -65,7 +66,9 @@ def method_lines(name: str) -> list[str]:
 
 def rule_of(entry: RegisteredMethod) -> str:
     """The text at the head of the module that a method comes from, or its own docstring."""
-    factory = inspect.unwrap(entry.factory)
+    factory = entry.factory
+    while isinstance(factory, partial):
+        factory = factory.func
     module = sys.modules.get(getattr(factory, "__module__", ""))
     own = module is not None and module.__name__.startswith("xnas.")
     return inspect.getdoc(module if own else factory) or "no description"
