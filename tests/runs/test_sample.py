@@ -134,6 +134,20 @@ def test_a_damaged_answer_is_written_again(config):
     assert files(config.out) == before
 
 
+def test_the_last_rung_has_the_epochs_of_an_evaluation(config):
+    pytest.importorskip("optuna")
+    settings = replace(config, sampler="halving", settings="min_epochs=12,eta=17", epochs=200)
+    sample(settings)
+    lines = [json.loads(line) for line in (config.out / "ledger.jsonl").read_text().splitlines()]
+    rungs = {line["number"]: line for line in lines if line["event"] == "ask"}
+    assert {rung["budget"] for rung in rungs.values()} == {12, 200}
+    for rung in rungs.values():
+        if rung["budget"] == 200:
+            assert rungs[rung["parent"]]["genotype"] == rung["genotype"]
+    told = [line for line in lines if line["event"] == "tell"]
+    assert all(line["at"] == rungs[line["number"]]["budget"] for line in told)
+
+
 def test_a_sampler_that_has_planned_cannot_be_given_more(config, monkeypatch):
     fixed = replace(SAMPLERS["evolution"], extendable=False)
     sample(config)

@@ -126,17 +126,18 @@ class SampleJob:
         self.kind.checked(settings)
         self.evaluator = EVALUATORS[config.evaluator].build(config, data)
         self.limits = CellLimits.of(config, self.evaluator)
-        planned = {"evaluations": config.evaluations} if self._plans else {}
         self.encoding = self.limits.applied(encoding)
-        self.settings = planned | settings
+        self.settings = self._planned() | settings
         self.sampler: Sampler = self.kind(self.encoding, config.seed, self.settings)
         hand_images(self.sampler, data, seed=config.seed)
         self.truth = self._benchmark()
 
-    @property
-    def _plans(self) -> bool:
-        """Whether the sampler wants to know how many evaluations there will be."""
-        return any(declared.name == "evaluations" for declared in fields(self.kind.settings))
+    def _planned(self) -> dict[str, int]:
+        """What the sampler wants to know of the run: how many evaluations, and of how many epochs."""
+        config = self.config
+        known = {"evaluations": config.evaluations, "max_epochs": config.epochs}
+        wanted = {declared.name for declared in fields(self.kind.settings)}
+        return {name: value for name, value in known.items() if name in wanted and value is not None}
 
     def _benchmark(self) -> Benchmark | None:
         """What knows the best cell, for the report alone."""

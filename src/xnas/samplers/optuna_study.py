@@ -44,7 +44,7 @@ class OptunaSettings(Options):
     min_epochs: int = option(1, at_least(1))
     """Epochs of the first rung, with a pruner."""
     max_epochs: int = option(27, at_least(1))
-    """Epochs of the last rung, with a pruner."""
+    """Epochs of the last rung, with a pruner. Default: 27, or the run's epochs of an evaluation."""
     eta: int = option(3, at_least(2))
     """Factor between the epochs of two rungs; about one cell of so many is promoted."""
 

@@ -24,7 +24,8 @@ A sampler of your own is a class with these four methods and an entry in `SAMPLE
 
 `MySampler(encoding, seed, settings)` is what the entry calls; the class may keep its trials in a `Book`.
 Settings are checked by their dataclass, and one that it does not know is refused by name. A field
-`evaluations: int | None = None` is filled in by a run with the number that it plans.
+`evaluations: int | None = None` is filled in by a run with the number that it plans, and `max_epochs`
+with the epochs of an evaluation, if they are given.
 """
 
 from __future__ import annotations
