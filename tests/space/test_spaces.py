@@ -100,3 +100,15 @@ class TestNasnet:
         for genotype in (Genotype.random("nasnet", 0), Genotype("nasnet", block, block)):
             model = create_model(genotype, cells=3, channels=4)
             assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+
+    def test_its_supernet_has_no_fused_form_and_stays_whole(self):
+        space = SPACES["nasnet"]
+        supernet = space.supernet(space, num_classes=3, in_chans=1, cells=3, channels=2)
+        images = torch.randn(2, 1, 8, 8)
+        before = supernet(images)
+        with pytest.raises(
+            ConfigError, match="'conv_7x1_1x7' has no fused form; use the reference back"
+        ):
+            supernet.fuse()
+        assert not supernet.fused
+        assert torch.equal(supernet(images), before)

@@ -107,7 +107,11 @@ class Supernet(ParentNetwork):
         from xnas.space.fused_cell import FusedCell  # noqa: PLC0415 - brings Triton
 
         fuse(self)
-        self._fused = [FusedCell(cell) for cell in self._cells()]
+        try:
+            self._fused = [FusedCell(cell) for cell in self._cells()]
+        except ConfigError:  # an operation without a fused form
+            self.unfuse()
+            raise
 
     def unfuse(self) -> None:
         """Go back to the modules as they are; weights stay."""
