@@ -18,6 +18,7 @@ from xnas.paper.reproduce import reproduce
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
+SAMPLING = (ROOT / "docs" / "sampling.md").read_text(encoding="utf8")
 SHOWN = README + GUIDE
 
 
@@ -35,9 +36,11 @@ def sessions():
 
 
 def codes():
-    """Code of the documents; the guide's is slow."""
+    """Code of the documents; that of the guides is slow."""
     found = [pytest.param(code) for code in blocks("python", README)]
-    return found + [pytest.param(code, marks=pytest.mark.slow) for code in blocks("python", GUIDE)]
+    return found + [
+        pytest.param(code, marks=pytest.mark.slow) for code in blocks("python", GUIDE + SAMPLING)
+    ]
 
 
 def mentions():

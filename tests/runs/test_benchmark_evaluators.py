@@ -60,6 +60,8 @@ def test_the_table_gives_validation_accuracies_and_never_test(table):
     rung = evaluator.evaluate(Trial(number=5, genotype=cell, budget=200), FOLDER)
     assert (rung.value, rung.at) == (entry.others["in16_valid_200"] / 100, 200)
     assert evaluator.size(cell).macs == 7_500_000
+    with pytest.raises(ConfigError, match="asks for a training of 3 epochs, and the table knows 12 and"):
+        evaluator.evaluate(Trial(number=6, genotype=cell, budget=3), FOLDER)
 
 
 def test_the_judge_gives_estimates_and_the_sizes_of_the_benchmarks_network(cells):

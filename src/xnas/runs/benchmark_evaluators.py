@@ -19,6 +19,7 @@ from xnas.runs.truth import DATA_OF, require_benchmark
 from xnas.samplers import Result, Trial
 from xnas.space import NETWORKS, Genotype
 from xnas.space.network_size import NetworkSize, NetworkSizes
+from xnas.words import counted
 
 JUDGED_EPOCHS = 100  # of the trainings that the surrogate's cells had
 
@@ -51,6 +52,11 @@ class TableEvaluator:
     def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
         """Look the cell up; a budget of 12 or 200 epochs takes the place of `epochs`."""
         epochs: Any = self.epochs if trial.budget is None else trial.budget
+        if epochs not in EPOCHS:
+            raise ConfigError(
+                f"the sampler asks for a training of {counted(epochs, 'epoch')}, and the table knows "
+                f"{EPOCHS[0]} and {EPOCHS[1]}; give it these with --settings, or use another --evaluator"
+            )
         value = self.table.accuracy(trial.genotype, epochs, "valid", self.data) / 100
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}

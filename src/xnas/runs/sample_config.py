@@ -28,7 +28,7 @@ class SampleConfig(TrainOptions):
     space: str = "darts"
     """Search space: darts, nasbench201, nasnet, or another that has an encoding."""
     sampler: str = "evolution"
-    """How cells are drawn: random, evolution, local, or another that is registered."""
+    """How cells are drawn: random, evolution, local, or another (docs/sampling.md)."""
     settings: str | None = None
     """Settings of the sampler, such as population=10,sample=3. Default: the sampler's own."""
     evaluator: str = "train"
