@@ -21,6 +21,7 @@ SMALL = {
     "npenas": ROUNDS,
     "proxy": {"proxy": "params", "pool": 4, "batch": 2, "then": "evolution", "first": 2},
     "controller": {"minibatch": 4, "hidden": 16},
+    "latent": {"evaluations": 24, "epochs": 5, "hidden": 8, "embedding": 8},
     "progressive": {"evaluations": 24, "steps": 5, "members": 2},
 }
 """Settings with which a sampler passes all its phases within `FEW` evaluations, in a second."""

@@ -3,6 +3,7 @@
 from xnas.samplers.book import Book
 from xnas.samplers.controller import Controller, ControllerSettings
 from xnas.samplers.evolution import Evolution, EvolutionSettings
+from xnas.samplers.latent import Latent, LatentSettings
 from xnas.samplers.local_search import LocalSearch, LocalSettings
 from xnas.samplers.optuna_study import BohbSettings, HalvingSettings, OptunaSampler, OptunaSettings
 from xnas.samplers.progressive import Progressive, ProgressiveSettings
@@ -35,6 +36,8 @@ __all__ = [
     "Evolution",
     "EvolutionSettings",
     "HalvingSettings",
+    "Latent",
+    "LatentSettings",
     "LocalSearch",
     "LocalSettings",
     "NpenasSettings",

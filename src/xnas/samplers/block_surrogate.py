@@ -48,11 +48,12 @@ class MeanOfBlocks(nn.Module):
         """(batch, blocks, columns) -> (batch,)."""
         # The first layer is linear, so it may map the few embeddings and not the many cells.
         hidden = self.first.bias
-        for at, weight in enumerate(self.first.weight.split(EMBEDDING, 1)):
+        for at, weight in enumerate(self.first.weight.chunk(len(self.columns), 1)):
             vectors = self.tables[self.columns[at]].weight @ weight.T  # (tokens, HIDDEN)
             shares = functional.one_hot(cells[..., at], len(vectors)).to(vectors).mean(1)
             hidden = hidden + shares @ vectors
-        return self.last(self.second(hidden.relu()).relu()).squeeze(1).sigmoid()
+        logits: Tensor = self.last(self.second(hidden.relu()).relu())
+        return logits.squeeze(1).sigmoid()
 
 
 class SequenceOfTokens(nn.Module):
@@ -69,7 +70,8 @@ class SequenceOfTokens(nn.Module):
         """(batch, blocks, columns) -> (batch,)."""
         embedded = [self.tables[table](cells[..., at]) for at, table in enumerate(self.columns)]
         outputs, _ = self.lstm(torch.stack(embedded, -2).flatten(1, 2))
-        return self.last(outputs[:, -1]).squeeze(1).sigmoid()
+        logits: Tensor = self.last(outputs[:, -1])
+        return logits.squeeze(1).sigmoid()
 
 
 SURROGATES: dict[Kind, Callable[[Sequence[int], Sequence[int]], MeanOfBlocks | SequenceOfTokens]] = {
@@ -133,7 +135,7 @@ def _fit(
     orders: list[Tensor] = []
     for _ in range(steps):
         if not orders:
-            orders = list(torch.randperm(len(cells), generator=generator).split(BATCH))
+            orders = list(torch.split(torch.randperm(len(cells), generator=generator), BATCH))
         chosen = orders.pop()
         adam.zero_grad()
         (member(cells[chosen]) - values[chosen]).abs().mean().backward()

@@ -164,7 +164,7 @@ class Controller:
                 if self.recurrent
                 else reinforce_loss(now.log_probability, advantage)
             )
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             self._adam.step()
 
 
