@@ -52,10 +52,10 @@ def test_a_state_without_settings_is_damaged():
 
 def test_another_format_is_no_checkpoint_of_this_run():
     with pytest.raises(ConfigError, match="not a checkpoint of a search: its format is 'other'"):
-        require_format({"format": "other", "version": 2}, ("ours", 2), "search")
+        require_format({"format": "other", "version": 2}, ("ours", (2,)), "search")
     with pytest.raises(VersionError, match="has format version 3, this xnas reads 2; resume it with"):
-        require_format({"format": "ours", "version": 3}, ("ours", 2), "search")
-    require_format({"format": "ours", "version": 2}, ("ours", 2), "search")
+        require_format({"format": "ours", "version": 3}, ("ours", (2,)), "search")
+    require_format({"format": "ours", "version": 2}, ("ours", (2,)), "search")
 
 
 def test_errors_of_restoring_become_one_line():

@@ -8,9 +8,9 @@ from xnas.engine import require_sound, restore_search, search_state
 from xnas.errors import RoundError
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 4])
 def test_a_version_that_is_not_known_is_refused_by_name(version):
-    words = f"has format version {version}, this xnas reads 2; resume it with"
+    words = f"has format version {version}, this xnas reads 2 and 3; resume it with"
     with pytest.raises(ConfigError, match=words):
         restore_search(engine(), search_state(engine()) | {"version": version})
 

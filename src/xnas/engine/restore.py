@@ -44,16 +44,21 @@ def fitting(kind: str) -> Iterator[None]:
         ) from error
 
 
-def require_format(state: object, wanted: tuple[str, int], kind: str) -> None:
+Format = tuple[str, tuple[int, ...]]
+"""Name of a format and the versions that are read, the one that is written first."""
+
+
+def require_format(state: object, wanted: Format, kind: str) -> None:
     """Raise unless a state is of this format and version; a forged one may hold anything."""
     name, known = wanted
     given = state.get("format") if isinstance(state, dict) else None
     if not isinstance(state, dict) or not isinstance(given, str) or given != name:
         raise ConfigError(f"not a checkpoint of a {kind}: its format is {brief(given)}, not {name}")
     version = state.get("version")
-    if type(version) is not int or version != known:
+    if type(version) is not int or version not in known:
+        readable = " and ".join(map(str, sorted(known)))
         raise VersionError(
-            f"the checkpoint has format version {brief(version)}, this xnas reads {known}; resume it "
+            f"the checkpoint has format version {brief(version)}, this xnas reads {readable}; resume it "
             "with the version that wrote it"
         )
 

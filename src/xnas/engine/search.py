@@ -30,6 +30,9 @@ from xnas.records import EdgeChoice
 from xnas.space import Genotype, SearchSpace, explain
 from xnas.space.discretize import chosen_cells
 
+Expert = tuple[str, int, int]
+"""Kind of cell, forecaster and column."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
@@ -104,7 +107,9 @@ class Search:
             for kind, m in self.mixtures.items()
         }
         """What the absence of each edge has cost, summed over the epochs that measured it."""
-        self.deleted: list[tuple[str, int, int]] = []
+        self.deleted: list[Expert] = []
+        self.gone: list[Expert] = []
+        """Those of the deleted ones that were gone when the method was made."""
 
     @property
     def device(self) -> torch.device:
@@ -136,7 +141,7 @@ class Search:
     @property
     def game_epoch(self) -> int:
         """The present epoch as the method counts it; 0 while the weights warm up."""
-        return max(0, self.epoch - self.settings.warmup_epochs)
+        return max(0, self.epoch - max(self.settings.warmup_epochs, self.settings.game_from))
 
     @property
     def rounds(self) -> int:
@@ -176,10 +181,12 @@ class Search:
     def learning_rate(self) -> float:
         """Of the weights in the present epoch: by default a cosine, which never rises."""
         s = self.settings
+        first, epochs = s.rate_epochs or (0, s.epochs)
         final = min(s.final_learning_rate, s.learning_rate)
         if s.schedule is not None:
-            return final + (s.learning_rate - final) * s.schedule(self.epoch, s.epochs)
-        return PowerCosine(top=s.learning_rate, epochs=s.epochs, lowest=final).rate(self.epoch)
+            share = s.schedule(self.epoch - first, epochs)
+            return final + (s.learning_rate - final) * share
+        return PowerCosine(top=s.learning_rate, epochs=epochs, lowest=final).rate(self.epoch - first)
 
     def standing(self) -> Standing:
         """What a cell is chosen by, of every mixture."""

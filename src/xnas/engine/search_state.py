@@ -1,7 +1,7 @@
 """What a checkpoint holds of a search, and how a search is restored from it.
 
-Deleted experts are listed: a new search has all experts, deletes the same ones again, and then takes
-over the weights and momenta of those that are left.
+Deleted experts are listed: a new search has all experts of its stage, deletes the same ones again, and
+then takes over the weights and momenta of those that are left.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from xnas.engine.restore import (
 from xnas.engine.search import Search
 from xnas.errors import RoundError
 
-SEARCH_FORMAT = ("xnas-search-checkpoint", 2)
-"""Name and version."""
+SEARCH_FORMAT = ("xnas-search-checkpoint", (3, 2))
+"""Version 2 knew no stages."""
 
 
 def search_state(search: Search) -> dict[str, Any]:
     """Everything that changes in a search: tensors and plain values."""
-    name, version = SEARCH_FORMAT
+    name, (version, *_) = SEARCH_FORMAT
     state = {
         "format": name,
         "version": version,
+        "stage": search.settings.stage,
+        "gone": [list(d) for d in search.gone],
         "deleted": [list(d) for d in search.deleted],
         "supernet": search.supernet.state_dict(),
         "method": search.method.state_dict(),
@@ -51,13 +53,17 @@ def search_state(search: Search) -> dict[str, Any]:
 
 
 def restore_search(search: Search, state: dict[str, Any]) -> None:
-    """Bring a search that was just built to a saved state; raises if the state does not fit."""
+    """Bring a search that was just built for its stage to a saved state; raises if it does not fit."""
     require_format(state, SEARCH_FORMAT, "search")
     epochs, rounds = search.settings.epochs, search.settings.rounds_per_epoch
     with fitting("search"):
         require_position(state, epoch=epochs, round_in_epoch=rounds, settled_at=epochs * rounds)
         require_device(state["dropout"], search.device)
-        remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
+        if state.get("stage", 0) != search.settings.stage:
+            raise ValueError(f"it is of stage {state['stage']}, not {search.settings.stage}")
+        there = set(search.deleted)
+        deleted = [(kind, f, e) for kind, f, e in state["deleted"]]
+        remove_experts(search, [expert for expert in deleted if expert not in there])
         search.supernet.load_state_dict(state["supernet"])
         search.method.load_state_dict(state["method"])
         take_over_momenta(search.weight_optimizer, state["weight_optimizer"])

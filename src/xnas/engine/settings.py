@@ -30,6 +30,8 @@ class SearchSettings:
     learning_rate: float = 0.025
     """Of the weights, at the start; DARTS's recipe, as the paper states none."""
     final_learning_rate: float = 0.001
+    rate_epochs: tuple[int, int] | None = None
+    """First epoch and length of the schedule that the rate follows; None: all epochs."""
     schedule: Callable[[int, int], float] | None = None
     """Share of the rate's fall that is still to come, at an epoch of so many; None: a cosine."""
     momentum: float = 0.9
@@ -37,6 +39,10 @@ class SearchSettings:
     weight_decay: float = 3e-4
     gradient_clip: float = 5.0
     """On the norm of the weights' gradient. The paper's "gradient clipping of 1" is the reward bound."""
+    stage: int = 0
+    """Number of the stage of the search, from 0."""
+    game_from: int = 0
+    """Epoch in which the game of the method began."""
     joint: bool = False
     """One pass over the training batch gives the gradients of weights and mixtures. Departure: the paper
     has two halves of the images, and a pass over each."""

@@ -15,8 +15,8 @@ from xnas.engine.restore import (
 from xnas.engine.train import Training
 from xnas.records import TrainEpoch
 
-TRAIN_FORMAT = ("xnas-train-checkpoint", 2)
-"""Name and version."""
+TRAIN_FORMAT = ("xnas-train-checkpoint", (2,))
+"""Name and versions."""
 
 Best = dict[str, Any]
 """The weights with the best accuracy on held-out images so far, and their epoch."""
@@ -24,7 +24,7 @@ Best = dict[str, Any]
 
 def train_state(training: Training, best: Best | None) -> dict[str, Any]:
     """Everything that changes in a training, with the best weights so far."""
-    name, version = TRAIN_FORMAT
+    name, (version,) = TRAIN_FORMAT
     return training.state_dict() | {"format": name, "version": version, "best": best}
 
 

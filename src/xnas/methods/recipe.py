@@ -17,7 +17,7 @@ class Recipe:
     """
 
     epochs: int | None = None
-    """In all stages together, if the method has several."""
+    """Of a method with stages, theirs count instead."""
     batch_size: int | None = None
     """Smaller where the images would give fewer than 20 rounds per epoch."""
     weights_lr: float | None = None
@@ -91,6 +91,11 @@ class Stage:
             raise ConfigError(
                 "a stage that keeps its weights keeps its sizes, got cells, channels and partial "
                 f"channels {sizes}; leave them out, or set fresh_weights=True"
+            )
+        if self.experts is not None and not self.fresh_method:
+            raise ConfigError(
+                f"a stage that keeps its method keeps its experts, got experts={self.experts}; leave it "
+                "out, or set fresh_method=True"
             )
 
 

@@ -38,6 +38,18 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
     return lines
 
 
+def stage_line(prepared: Prepared) -> str:
+    """Which stage begins, and with what supernet."""
+    engine, stages = prepared.search, prepared.plan.stages
+    stage = stages[engine.settings.stage]
+    experts = sum(int(engine.method.alive(m).sum()) for m in engine.mixtures.values())
+    weights = sum(p.numel() for p in engine.weights)
+    return (
+        f"stage {stage.number + 1} of {len(stages)}: {counted(stage.span.epochs, 'epoch')}, supernet of "
+        f"{stage.cells} cells and {weights:,} weights, {experts} experts"
+    )
+
+
 def cautions(prepared: Prepared, images: Images) -> list[str]:
     """Warnings to print before the search starts."""
     plan, options, found = prepared.plan, prepared.plan.options, []

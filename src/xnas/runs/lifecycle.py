@@ -20,7 +20,7 @@ import torch
 from xnas.data import Images, StreamedImages
 from xnas.data.reader import WaitInterrupted, stop_waiting_when
 from xnas.engine.distributed import ALONE, Ranks
-from xnas.engine.restore import require_format, require_settings
+from xnas.engine.restore import Format, require_format, require_settings
 from xnas.engine.train import own_randomness
 from xnas.options import saved_options
 from xnas.process.devices import repeatable, synchronize
@@ -155,8 +155,8 @@ class Kind(Generic[Settings, Record]):
     noun: str
     unit: str
     """What a step is called."""
-    checkpoint: tuple[str, int]
-    """Name and version of the format of its checkpoints."""
+    checkpoint: Format
+    """Of its checkpoints."""
     settings: type[Settings]
     record: Callable[[dict[str, Any]], Record]
     """Reads a line of metrics.jsonl."""

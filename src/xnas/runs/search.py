@@ -31,7 +31,7 @@ from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, V
 from xnas.methods import ledgers
 from xnas.records import EpochCost, Gap, SearchEpoch
 from xnas.runs.backends import is_captured
-from xnas.runs.briefing import cautions, forecast, introduction
+from xnas.runs.briefing import cautions, forecast, introduction, stage_line
 from xnas.runs.displays import SearchDisplay, Silence
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare import Prepared, prepare
@@ -153,9 +153,18 @@ class SearchJob:
     def begin_epoch(self) -> None:
         """Set the rates and the order of the images; capture a round where rounds are replayed."""
         if self.search.round_in_epoch == 0:
+            self._enter_stage()
             self.search.begin_epoch()
         if self.replay is None and is_captured(self.search, self.config.backend):
             self.replay = captured_round(self.search)
+
+    def _enter_stage(self) -> None:
+        """Go over to the next stage if it begins with this epoch."""
+        following = self.prepared.following()
+        if following is not None:
+            self.replay = None
+            self.prepared, self.search = following, following.search
+            self.display.say(stage_line(following))
 
     def step(self, clock: Clock) -> None:
         """Play one round of Algorithm 1."""
@@ -208,7 +217,9 @@ class SearchJob:
         return search_state(self.search)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint, in its stage."""
+        self.prepared = self.prepared.resumed(state)
+        self.search = self.prepared.search
         restore_search(self.search, state)
 
     def remember(self, records: Sequence[SearchEpoch]) -> None:

@@ -45,6 +45,9 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     weights_lr: float | None = option(None, POSITIVE)
     """Initial learning rate of the network weights. Decays to 0.001 by a cosine; constant if it starts
     lower. Default: 0.025, or the method's."""
+    partial_channels: int | None = option(None, at_least(1), at_most(64), group="Method")
+    """Let only 1/K of the channels of each cell pass the operations and the others go by, which saves
+    time and memory. Default: 1 (all), or the method's."""
     single_level: bool | None = option(None, group="Method")
     """Let weights and operation weights both learn from all training images, not each from a half of
     them. Default: where the method is so."""

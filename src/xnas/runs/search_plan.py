@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal
 
 import torch
 
 from xnas.errors import ConfigError
-from xnas.methods import METHODS, Recipe
+from xnas.methods import METHODS, Recipe, Stage
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout
+from xnas.runs.stage_plan import StagePlan, plan_stages
 from xnas.space import SPACES
 from xnas.space.guards import UNGUARDED, Guards
 
@@ -19,6 +21,7 @@ PAPERS_EPOCHS = 50
 ROUNDS_PER_EPOCH = 20
 LARGEST_BATCH = 96
 WEIGHTS_LR = 0.025
+SIZES = ("cells", "channels", "partial_channels")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +34,8 @@ class SearchPlan:
     batch_size: int
     cells: int
     channels: int
+    partial_channels: int
+    """K: 1/K of the channels pass the experts."""
     weights_lr: float
     single_level: bool
     experts_lr: Literal["paper", "matched"] | float
@@ -43,6 +48,8 @@ class SearchPlan:
     precision: Literal["fp32", "bf16"]
     recipe: Recipe
     """The method's own, for numbers that no option sets."""
+    stages: tuple[StagePlan, ...]
+    """One, unless the method has several."""
     notes: tuple[str, ...] = ()
     """A line for each choice."""
 
@@ -53,8 +60,9 @@ class SearchPlan:
             self.options,
             epochs=self.epochs,
             batch_size=self.batch_size,
-            cells=self.cells,
-            channels=self.channels,
+            cells=self._size("cells"),
+            channels=self._size("channels"),
+            partial_channels=self._size("partial_channels"),
             weights_lr=self.weights_lr,
             single_level=self.single_level,
             experts_lr=self.experts_lr,
@@ -65,6 +73,12 @@ class SearchPlan:
             precision=self.precision,
             **asdict(self.guards),
         )
+
+    def _size(self, name: str) -> int | None:
+        """A size as the user gave it where stages change it, as a given one would hold for all."""
+        alike = len({getattr(stage, name) for stage in self.stages}) == 1
+        size: int | None = getattr(self if alike else self.options, name)
+        return size
 
     @property
     def warmup_epochs(self) -> int:
@@ -83,25 +97,39 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
     `examples` is the number of images that mixtures learn from, or weights if those are fewer.
     """
     notes: list[str] = []
-    recipe = METHODS[options.method].recipe_on(options.space)
+    method = METHODS[options.method]
+    recipe, published = method.recipe_on(options.space), method.stages_on(options.space)
     batch = _batch_size(options, recipe, examples, notes)
+    epochs = _epochs(options, recipe, published, examples // batch, notes)
     gpu = device.type == "cuda"
     usual = SPACES[options.space].defaults
-    cells = options.cells or recipe.cells or usual.cells(gpu=gpu)
-    channels = options.channels or recipe.channels or usual.channels(gpu=gpu)
+    stages = plan_stages(
+        published,
+        epochs=epochs,
+        cells=options.cells or recipe.cells or usual.cells(gpu=gpu),
+        channels=options.channels or recipe.channels or usual.channels(gpu=gpu),
+        partial_channels=options.partial_channels or recipe.partial_channels or 1,
+        weights_lr=options.weights_lr or recipe.weights_lr or WEIGHTS_LR,
+        final_weights_lr=recipe.final_weights_lr,
+        given=[name for name in SIZES if getattr(options, name) is not None],
+    )
+    first = stages[0]
     if options.cells is None or options.channels is None:
         whose = f"for a {'GPU' if gpu else 'CPU'}"
-        if recipe.cells or recipe.channels:
+        if recipe.cells or recipe.channels or len(stages) > 1:
             whose = f"of the method {options.method}"
-        notes.append(f"{cells} {usual.cells_unit} of {channels} channels, {whose}")
+        notes.append(f"{first.cells} {usual.cells_unit} of {first.channels} channels, {whose}")
+    if len(stages) > 1:
+        notes.append(f"{len(stages)} stages of {', '.join(str(s.span.epochs) for s in stages)} epochs")
     fused = options.backend == "fused" or (options.backend == "auto" and gpu)
     return SearchPlan(
         options=options,
-        epochs=_epochs(options, recipe, examples // batch, notes),
+        epochs=epochs,
         batch_size=batch,
-        cells=cells,
-        channels=channels,
-        weights_lr=options.weights_lr or recipe.weights_lr or WEIGHTS_LR,
+        cells=first.cells,
+        channels=first.channels,
+        partial_channels=first.partial_channels,
+        weights_lr=first.weights_lr,
         single_level=is_single_level(options),
         experts_lr=options.experts_lr or ("paper" if options.faithful else "matched"),
         relaxation=options.relaxation or 1.0,
@@ -111,6 +139,7 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         backend="fused" if fused else "reference",
         precision=_precision(options, recipe, bf16=fused and gpu),
         recipe=recipe,
+        stages=stages,
         notes=tuple(notes),
     )
 
@@ -159,12 +188,15 @@ def _batch_size(options: SearchConfig, recipe: Recipe, examples: int, notes: lis
     return batch
 
 
-def _epochs(options: SearchConfig, recipe: Recipe, rounds: int, notes: list[str]) -> int:
+def _epochs(
+    options: SearchConfig, recipe: Recipe, stages: Sequence[Stage], rounds: int, notes: list[str]
+) -> int:
     if options.epochs is not None:
         return options.epochs
-    if recipe.epochs is not None:
-        notes.append(f"{recipe.epochs} epochs: {recipe.epochs * rounds} rounds (the method's)")
-        return recipe.epochs
+    published = sum(stage.epochs for stage in stages) or recipe.epochs
+    if published is not None:
+        notes.append(f"{published} epochs: {published * rounds} rounds (the method's)")
+        return published
     usual = SPACES[options.space].defaults.epochs if _guarded(options) else PAPERS_EPOCHS
     epochs = max(usual, math.ceil(LEAST_ROUNDS / rounds))
     notes.append(f"{epochs} epochs: {epochs * rounds} rounds (at least {LEAST_ROUNDS})")

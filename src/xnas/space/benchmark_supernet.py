@@ -17,9 +17,10 @@ from torch import Tensor, nn
 
 from xnas.errors import ConfigError
 from xnas.nn import Forecaster
-from xnas.nn.operations import Normalization, build_operation
+from xnas.nn.operations import Normalization
+from xnas.nn.partial import require_divisible, require_whole
 from xnas.nn.residual import ResidualReduction
-from xnas.space.cell import add_predictions
+from xnas.space.cell import add_predictions, build_forecaster
 from xnas.space.cell_genotype import CellKind
 from xnas.space.parent import ParentNetwork, require_sizes
 
@@ -34,14 +35,18 @@ NORMALIZATION = Normalization(affine=False, after_pools=False)
 class BenchmarkSearchCell(nn.Module):
     """One cell whose edges are still undecided. Its mixture belongs to the supernet."""
 
-    def __init__(self, space: SearchSpace, channels: int, normalization: Normalization) -> None:
+    def __init__(
+        self,
+        space: SearchSpace,
+        channels: int,
+        normalization: Normalization,
+        *,
+        partial_channels: int = 1,
+    ) -> None:
         super().__init__()
         self.edges = space.edges
         self.forecasters = nn.ModuleList(
-            Forecaster(
-                {name: build_operation(name, channels, 1, normalization) for name in space.operations},
-                own_mixture=False,
-            )
+            build_forecaster(space, channels, 1, normalization, parts=partial_channels)
             for _ in self.edges
         )
 
@@ -71,7 +76,10 @@ class BenchmarkSupernet(ParentNetwork):
         in_chans: int = 3,
         cells: int = 5,
         channels: int = 16,
+        partial_channels: int = 1,
     ) -> None:
+        """With `partial_channels` K only 1/K of the channels of a cell pass the experts."""
+        require_divisible(channels, partial_channels, halved=False)
         require_sizes(num_classes=num_classes, in_chans=in_chans, cells=cells, channels=channels)
         super().__init__(space, {CellKind.NORMAL.value: STAGES * cells})
         self.cells_per_stage = cells
@@ -84,7 +92,10 @@ class BenchmarkSupernet(ParentNetwork):
             if stage:
                 built.append(ResidualReduction(channels, 2 * channels, NORMALIZATION))
                 channels *= 2
-            built += [BenchmarkSearchCell(space, channels, NORMALIZATION) for _ in range(cells)]
+            built += [
+                BenchmarkSearchCell(space, channels, NORMALIZATION, partial_channels=partial_channels)
+                for _ in range(cells)
+            ]
         self.blocks = nn.ModuleList(built)
         self.last = nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())
         self.classifier = nn.Linear(channels, num_classes)
@@ -118,6 +129,7 @@ class BenchmarkSupernet(ParentNetwork):
         Parameters stay what they are, as views of packed ones: `packed` belongs among the inputs of
         backward.
         """
+        require_whole(self)
         from xnas.space.fused_benchmark import FusedCells  # noqa: PLC0415 - brings Triton
 
         if self.normal_mixture.is_cuda:

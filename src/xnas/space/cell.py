@@ -17,7 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from xnas.nn import Forecaster
-from xnas.nn.operations import SEARCH, FactorizedReduction, build_operation, relu_conv_bn
+from xnas.nn.operations import (
+    SEARCH,
+    FactorizedReduction,
+    Normalization,
+    build_operation,
+    relu_conv_bn,
+)
+from xnas.nn.partial import PartialForecaster
 from xnas.space.cell_genotype import CellKind
 from xnas.space.layout import edge_stride
 
@@ -36,6 +43,7 @@ class SearchCell(nn.Module):
         *,
         inputs: tuple[int, int],
         after_reduction: bool,
+        partial_channels: int = 1,
     ) -> None:
         """`inputs` are the channels of the cell before the previous one and of the previous one."""
         super().__init__()
@@ -49,13 +57,7 @@ class SearchCell(nn.Module):
             self.prepare_before_that = relu_conv_bn(before_that, channels, SEARCH)
         self.prepare_previous = relu_conv_bn(previous, channels, SEARCH)
         self.forecasters = nn.ModuleList(
-            Forecaster(
-                {
-                    name: build_operation(name, channels, edge_stride(kind, source), SEARCH)
-                    for name in space.operations
-                },
-                own_mixture=False,
-            )
+            build_forecaster(space, channels, edge_stride(kind, source), SEARCH, parts=partial_channels)
             for source, _ in self.edges
         )
 
@@ -73,6 +75,19 @@ class SearchCell(nn.Module):
         found = self.forecasters[edge]
         assert isinstance(found, Forecaster)  # noqa: S101 - for the type checker
         return found
+
+
+def build_forecaster(
+    space: SearchSpace, channels: int, stride: int, normalization: Normalization, *, parts: int = 1
+) -> Forecaster:
+    """All operations of a space on one edge; with `parts` on 1/parts of the channels."""
+    experts = {
+        name: build_operation(name, channels // parts, stride, normalization)
+        for name in space.operations
+    }
+    if parts == 1:
+        return Forecaster(experts, own_mixture=False)
+    return PartialForecaster(experts, channels=channels, parts=parts, stride=stride)
 
 
 def add_predictions(

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.nn import Forecaster
 from xnas.nn.operations import fuse
+from xnas.nn.partial import require_divisible, require_whole
 from xnas.space.cell import SearchCell
 from xnas.space.cell_genotype import CellKind
 from xnas.space.layout import cell_kinds, edge_stride
@@ -49,7 +50,10 @@ class Supernet(ParentNetwork):
         in_chans: int = 3,
         cells: int = 8,
         channels: int = 16,
+        partial_channels: int = 1,
     ) -> None:
+        """With `partial_channels` K only 1/K of the channels of a cell pass the experts."""
+        require_divisible(channels, partial_channels, halved=True)
         require_sizes(
             num_classes=num_classes,
             in_chans=in_chans,
@@ -75,7 +79,14 @@ class Supernet(ParentNetwork):
             after_reduction, kind = kind is CellKind.REDUCTION, following
             channels *= 2 if kind is CellKind.REDUCTION else 1
             built.append(
-                SearchCell(space, kind, channels, inputs=inputs, after_reduction=after_reduction)
+                SearchCell(
+                    space,
+                    kind,
+                    channels,
+                    inputs=inputs,
+                    after_reduction=after_reduction,
+                    partial_channels=partial_channels,
+                )
             )
             inputs = (inputs[1], space.nodes * channels)
         self.cells = nn.ModuleList(built)
@@ -102,6 +113,7 @@ class Supernet(ParentNetwork):
 
     def fuse(self) -> None:
         """Compute what the cells compute by fewer and larger calls; again after deletions."""
+        require_whole(self)
         if self.normal_mixture.is_cuda:
             self.to(memory_format=torch.channels_last)
         from xnas.space.fused_cell import FusedCell  # noqa: PLC0415 - brings Triton

@@ -1,0 +1,61 @@
+"""A forecaster of which only a part of the channels pass the experts (PC-DARTS, Xu et al., 2020).
+
+Of C channels the first C/K are mixed, the others go by, at stride 2 through a 2x2 max pool. Both are
+joined and shuffled in K groups, so that the next forecaster mixes other channels. What goes by counts as
+much as all experts together: with weights w it is multiplied by Σ w_i, which is 1 for a mixture, and
+the weight of the edge where edges have weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import max_pool2d
+
+from xnas.errors import ConfigError
+from xnas.nn.forecaster import Forecaster
+
+
+class PartialForecaster(Forecaster):
+    """Named experts on 1/`parts` of the channels; mixtures belong to the network."""
+
+    def __init__(
+        self, experts: Mapping[str, nn.Module], *, channels: int, parts: int, stride: int = 1
+    ) -> None:
+        """`experts` map channels / parts channels at this stride."""
+        super().__init__(experts, own_mixture=False)
+        self.searched, self.parts, self.stride = channels // parts, parts, stride
+
+    def forward(self, x: Tensor, mixture: Tensor | None = None) -> Tensor:
+        """Return (batch, channels, h, w) for `x`; `mixture` as in `Forecaster`."""
+        mixed = super().forward(x[:, : self.searched], mixture)
+        assert mixture is not None  # noqa: S101 - or forward would have raised
+        rest = x[:, self.searched :]
+        if self.stride == 2:
+            rest = max_pool2d(rest, 2, ceil_mode=True)
+        weight = mixture.sum(-1).to(mixed.dtype).reshape(-1, 1, 1, 1)
+        return shuffled(torch.cat([mixed, weight * rest], dim=1), self.parts)
+
+
+def shuffled(x: Tensor, groups: int) -> Tensor:
+    """Channels (batch, channels, h, w) taken from each of the groups in turn."""
+    batch, channels, *size = x.shape
+    return x.reshape(batch, groups, channels // groups, *size).transpose(1, 2).flatten(1, 2)
+
+
+def require_divisible(channels: int, parts: int, *, halved: bool) -> None:
+    """Raise unless so many channels have equal parts, which are even if some are halved again."""
+    wanted = parts * (2 if halved and parts > 1 else 1)
+    if channels % wanted:
+        raise ConfigError(
+            f"partial channels of 1/{parts} need channels in multiples of {wanted}, got {channels}; use "
+            f"--channels {-(-channels // wanted) * wanted}, or fewer --partial-channels"
+        )
+
+
+def require_whole(network: nn.Module) -> None:
+    """Raise if forecasters of a network mix a part of their channels, for which there are no kernels."""
+    if any(isinstance(module, PartialForecaster) for module in network.modules()):
+        raise ConfigError("partial channels are computed by plain modules alone")

@@ -1,0 +1,216 @@
+"""Searches in stages: other supernets, fewer experts, fresh or kept weights and methods."""
+
+import json
+import os
+import re
+import signal
+
+import pytest
+import torch
+from hooked import Plain
+from searching import stripes, tiny
+
+from xnas import ConfigError, resume_search, search
+from xnas.engine import end_epoch, play_round, restore_search, search_state
+from xnas.engine.capture import copied
+from xnas.errors import DamagedFileError
+from xnas.methods import METHODS, Recipe, RegisteredMethod, Stage
+from xnas.process.interrupt import Interrupted
+from xnas.runs.displays import Silence
+from xnas.runs.prepare import prepare
+
+FRESH = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, experts=2))
+KEPT = (
+    Stage(epochs=2),
+    Stage(epochs=2, weights_lr=0.01, final_weights_lr=0.01, fresh_weights=False, fresh_method=False),
+)
+GROWN = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, fresh_method=False))
+SMALL = {"method": "staged", "space": "nasbench201", "channels": 2, "cells": None, "epochs": 4}
+
+
+class Obedient(Plain):
+    """Begins with the experts that are left."""
+
+    def __init__(self, mixtures, game):
+        super().__init__(mixtures, game)
+        for kind, alive in game.alive.items():
+            self.dead[kind] = ~alive
+        self.write()
+
+
+@pytest.fixture
+def staged(monkeypatch):
+    """A method in stages, under the name `staged`."""
+
+    def add(stages, factory=Obedient, **recipe):
+        entry = RegisteredMethod(factory=factory, recipe=Recipe(cells=1, **recipe), stages=stages)
+        monkeypatch.setitem(METHODS._entries, "staged", entry)
+
+    return add
+
+
+def played(prepared, epochs):
+    """Whole epochs, with stages between them."""
+    for _ in range(epochs):
+        prepared = prepared.following() or prepared
+        prepared.search.begin_epoch()
+        for _ in range(prepared.search.settings.rounds_per_epoch):
+            play_round(prepared.search)
+        end_epoch(prepared.search)
+    return prepared
+
+
+def test_a_fresh_stage_has_another_supernet_with_the_strongest_experts(staged):
+    staged(FRESH)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    strengths = first.search.method.strengths(first.search.mixtures["normal"])
+    second = first.following()
+    assert (first.search.supernet.cells_per_stage, second.search.supernet.cells_per_stage) == (1, 2)
+    alive = second.search.method.alive(second.search.mixtures["normal"])
+    strongest = torch.zeros_like(alive).scatter(1, strengths.topk(2).indices, value=True)
+    assert torch.equal(alive, strongest)
+    names = second.search.supernet.space.operations
+    for edge in range(6):
+        for forecaster in second.search.supernet.forecasters_of("normal", edge):
+            assert [name in forecaster.experts for name in names] == alive[edge].tolist()
+    mixture = second.search.mixtures["normal"]
+    assert torch.equal(mixture, alive / 2)
+    assert (second.game.epochs, second.game.stage, second.game.stages) == (2, 1, (2, 2))
+    assert (second.search.epoch, second.search.game_epoch) == (2, 0)
+    assert second.search.learning_rate() == 0.025
+    assert second.search.dropout is first.search.dropout
+    assert second.following() is None
+
+
+def test_of_equal_experts_the_earlier_columns_go(staged):
+    staged(FRESH)
+    first = prepare(tiny(**SMALL), stripes())
+    first.search.epoch = 2
+    second = first.following()
+    alive = second.search.method.alive(second.search.mixtures["normal"])
+    assert alive.tolist() == [[False, False, True, True]] * 6
+
+
+def test_a_kept_stage_goes_on_with_a_new_rate_and_fresh_momenta(staged):
+    staged(KEPT)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    second = first.following()
+    assert second.search.supernet is first.search.supernet
+    assert second.search.method is first.search.method
+    assert first.search.weight_optimizer.state
+    assert not second.search.weight_optimizer.state
+    assert (second.game.epochs, second.search.game_epoch) == (4, 2)
+    assert [second.search.learning_rate(), first.search.settings.learning_rate] == [0.01, 0.025]
+    assert played(second, 2).search.epoch == 4
+
+
+def test_a_kept_method_learns_on_in_a_grown_supernet(staged):
+    staged(GROWN)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    before = first.search.mixtures["normal"].detach().clone()
+    second = first.following()
+    assert second.search.method is first.search.method
+    mixture = second.search.mixtures["normal"]
+    assert torch.equal(mixture, before)
+    assert second.search.supernet.replications == {"normal": 6}
+    played(second, 1)
+    assert not torch.equal(mixture, before)
+
+
+@pytest.mark.parametrize("stages", [FRESH, KEPT, GROWN])
+def test_a_checkpoint_is_restored_in_its_stage_and_plays_on_alike(staged, stages):
+    staged(stages)
+    whole = played(prepare(tiny(**SMALL), stripes()), 2).following()
+    whole.search.begin_epoch()
+    play_round(whole.search)
+    state = copied(search_state(whole.search))
+    assert state["stage"] == 1
+    again = prepare(tiny(**SMALL), stripes()).resumed(state)
+    restore_search(again.search, state)
+    for twin in (whole, again):
+        play_round(twin.search)
+    for part in ("supernet", "method"):
+        one, other = (search_state(twin.search)[part] for twin in (whole, again))
+        assert repr(one) == repr(other)
+    assert (again.search.deleted, again.search.gone) == (whole.search.deleted, whole.search.gone)
+    assert again.game.stage == whole.game.stage
+
+
+def test_a_forged_stage_is_refused(staged):
+    staged(FRESH)
+    prepared = prepare(tiny(**SMALL), stripes())
+    state = search_state(prepared.search)
+    for number in (7, "1", None):
+        with pytest.raises(DamagedFileError, match="does not fit this search"):
+            prepared.resumed(state | {"stage": number})
+    with pytest.raises(DamagedFileError, match="it is of stage 1, not 0"):
+        restore_search(prepared.search, state | {"stage": 1})
+
+
+def test_a_method_that_brings_dead_experts_back_is_refused(staged):
+    staged(FRESH, Plain)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    with pytest.raises(
+        ConfigError, match=r"staged has stages .* let its alive\(\) begin with game.alive"
+    ):
+        first.following()
+
+
+class Stopping(Silence):
+    """Asks to stop after a round."""
+
+    def __init__(self, after):
+        self.after, self.lines = after, []
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def after_round(self, found):
+        if found.rounds == self.after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("after", [10, 11])
+def test_a_run_stopped_at_the_first_round_of_a_stage_or_inside_it_resumes_alike(staged, tmp_path, after):
+    staged(FRESH)
+    display = Stopping(0)
+    search(tiny(**SMALL, out=tmp_path / "whole"), stripes(), display=display)
+    assert "chosen: 2 stages of 2, 2 epochs" in display.lines
+    (line,) = (line for line in display.lines if line.startswith("stage"))
+    assert re.fullmatch(
+        r"stage 2 of 2: 2 epochs, supernet of 2 cells and [\d,]+ weights, 12 experts", line
+    )
+    with pytest.raises(Interrupted):
+        search(tiny(**SMALL, out=tmp_path / "run"), stripes(), display=Stopping(after))
+    config = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf8"))["config"]
+    assert (config["cells"], config["channels"]) == (None, 2)  # a number would hold for all stages
+    resume_search(tmp_path / "run", data=stripes())
+    for name in ("genotype.json", "discretization.json"):
+        one, other = ((tmp_path / run / name).read_text() for run in ("whole", "run"))
+        assert one == other
+    lines = []
+    for run in ("whole", "run"):
+        found = map(json.loads, (tmp_path / run / "metrics.jsonl").read_text().splitlines())
+        lines.append([{k: v for k, v in line.items() if k != "cost"} for line in found])
+    assert lines[0] == lines[1]
+    assert lines[0][-1]["experts_alive"] == {"normal": 12}
+
+
+@pytest.mark.parametrize("space", [{"space": "darts", "cells": 3}, {"cells": 1}])
+def test_partial_channels_are_searched_by_any_method(space):
+    settings = {"space": "nasbench201", "channels": 4, "partial_channels": 2} | space
+    prepared = prepare(tiny(**settings), stripes())
+    whole = prepare(tiny(**settings | {"partial_channels": None}), stripes())
+    weights = [sum(p.numel() for p in each.search.weights) for each in (prepared, whole)]
+    assert weights[0] < 0.8 * weights[1]
+    assert prepared.game.partial_channels == 2
+    played(prepared, 1)
+    assert prepared.search.mixtures["normal"].std() > 0
+
+
+def test_partial_channels_are_refused_where_nobody_computes_them():
+    settings = {"space": "nasbench201", "cells": 1, "channels": 4, "partial_channels": 2}
+    with pytest.raises(ConfigError, match=r"backend fused: partial channels .* use --backend reference"):
+        prepare(tiny(**settings, backend="fused"), stripes())
+    with pytest.raises(ConfigError, match="multiples of 4, got 10; use --channels 12"):
+        prepare(tiny(**settings | {"channels": 10, "partial_channels": 4}), stripes())
