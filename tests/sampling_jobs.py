@@ -12,16 +12,17 @@ from xnas.space.network_size import NetworkSize
 
 @dataclass
 class Noisy:
-    """Gives a share that follows from the cell alone, and leaves a mark when it begins."""
+    """Gives a share that follows from the cell alone, and may leave a mark when it begins."""
 
-    marks: Path
+    marks: Path | None = None
     seconds: float = 0.0
     failing: tuple[int, ...] = ()
     """Trials that fail."""
     line: str = field(default="evaluated by a digest", init=False)
 
     def evaluate(self, trial, folder):
-        (self.marks / f"{folder.name}-{os.getpid()}-{time.monotonic_ns()}").touch()
+        if self.marks is not None:
+            (self.marks / f"{folder.name}-{os.getpid()}-{time.monotonic_ns()}").touch()
         time.sleep(self.seconds)
         if trial.number in self.failing:
             return Result(number=trial.number, value=None, state="failed", reason="the loss is nan")

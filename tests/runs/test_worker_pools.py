@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from sampling_jobs import Noisy
+from training import same_runs
 from worker_jobs import wait_for
 
 from xnas import SampleConfig, sample
@@ -161,3 +162,35 @@ def test_ctrl_c_leaves_one_line_and_a_checkpoint_of_every_open_training(tmp_path
     assert len(said.splitlines()) == 1
     assert f"stopped after evaluation 0; resume with: xnas sample --resume {out}" in said
     assert all(list((trial / "checkpoints").glob("*.pt")) for trial in trials)
+
+
+def on_a_cluster(place, kind):
+    """In a process of its own: Ray starts threads, and warns."""
+    (place / "marks").mkdir()
+    environment = os.environ | {
+        "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}",
+        "OMP_NUM_THREADS": "1",
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": "of this test",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    }
+    command = [sys.executable, str(TESTS / "ray_kills.py"), "cluster", str(place), kind]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    ledgers = [(place / run / "ledger.jsonl").read_bytes() for run in ("whole", "run")]
+    assert ledgers[0] == ledgers[1]
+
+
+@pytest.mark.slow
+def test_a_search_survives_its_worker_its_driver_and_a_machine(tmp_path):
+    on_a_cluster(tmp_path, "noisy")
+    begun = len(list((tmp_path / "marks").iterdir()))
+    assert 40 < begun < 50  # each of the three kills lost one or two evaluations
+
+
+@pytest.mark.slow
+def test_a_training_whose_worker_is_killed_ends_bit_for_bit_on_another(tmp_path):
+    on_a_cluster(tmp_path, "train")
+    for number in range(4):
+        same_runs(*(tmp_path / run / "trials" / f"{number:05}" for run in ("whole", "run")))

@@ -14,11 +14,25 @@ from collections import Counter
 from pathlib import Path
 
 from datasets_made import make_image
+from training import pictures
 
 from soak.campaign import campaign
 from soak.events import PHASES
-from soak.trials import EVERYTHING, a_search, a_training
+from soak.trials import EVERYTHING, a_sampling, a_search, a_training
 
+A_TRAINING_EACH = {
+    "evaluator": "train",
+    "sampler": "random",
+    "settings": None,
+    "space": "darts",
+    "evaluations": 2,
+    "epochs": 1,
+    "cells": 3,
+    "channels": 2,
+    "batch_size": 8,
+    "checkpoint_minutes": 0.0,
+    "device": "cpu",
+}
 BEGIN, END = "<!-- soak: begin -->", "<!-- soak: end -->"
 
 
@@ -36,6 +50,8 @@ def scenarios(work: Path):
         (a_search("search, darts space, xnas", batch_size=12), 3, 0),
         (a_search("search, darts space, darts", batch_size=12, method="darts"), 2, 0),
         (a_training("training, streamed", data=images, validation=0.2, **streamed), 2, 0),
+        (a_sampling("sampling, a digest"), 40, 3),
+        (a_sampling("sampling, trainings", data=pictures(), **A_TRAINING_EACH), 7, 0),
         (a_search("search, streamed", data=images, **bench, **streamed), 2, 0),
     ]
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soak.events import FAULTS, PHASES, READING, ROUND, Fault
+from soak.events import FAULTS, LEDGER, PHASES, READING, ROUND, Fault
 from soak.trials import FINISHED, KILLED, REFUSED, Scenario, clean, differences, in_child, verdict
 
 
@@ -54,7 +54,8 @@ class _Campaign:
             offset = self.draw.randrange(fault_step)
             self.fail_everywhere(None, fault_step, offset)
             stopped = self.work / "stopped"
-            in_child(self.scenario, stopped, stop=moments[ROUND][len(moments[ROUND]) * 3 // 4])
+            played = moments[ROUND] or moments[LEDGER]
+            in_child(self.scenario, stopped, stop=played[len(played) * 3 // 4])
             self.fail_everywhere(stopped, fault_step, offset)
         return self.tally
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 
+from xnas.runs.sample import SampleJob
 from xnas.runs.search import SearchJob
 from xnas.runs.train import TrainJob
 from xnas.space.benchmark_supernet import BenchmarkSupernet
@@ -29,9 +30,10 @@ RENAMED = "just after the rename"
 ROTATING = "removing an old checkpoint"
 READING = "while a run is read again"
 METRIC = "in a metric line"
+LEDGER = "in a line of a ledger of trials"
 EXPORT = "in the final export"
 START = "at the start"
-PHASES = (START, ROUND, DELETION, METRIC, WRITING, RENAMING, RENAMED, ROTATING, EXPORT, READING)
+PHASES = (START, ROUND, DELETION, METRIC, LEDGER, WRITING, RENAMING, RENAMED, ROTATING, EXPORT, READING)
 
 FAULTS = {
     "no space": errno.ENOSPC,
@@ -51,12 +53,12 @@ class Fault:
 class Events:
     """Counts events under `root`; `log` is a file that outlives the process."""
 
-    def __init__(self, root: Path, log: Path, *, stop: int | None = None, fault: Fault | None = None):
+    def __init__(self, root: Path, log: Path, *, stop=None, fault=None, sampling=False):
         self.root, self.stop, self.fault = str(root), stop, fault
         self.log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         self.seen, self.operations = [], []
         self.exporting, self.steps, self.kept = False, 0, 0
-        self.full = False
+        self.full, self.sampling = False, sampling
 
     def install(self):
         """Put counting functions in the place of those of os, io and torch; for good."""
@@ -117,14 +119,16 @@ class Events:
         before(torch.optim.SGD, "step", "round", after=True)
         before(Supernet, "wipe", "wipe", after=True)
         before(BenchmarkSupernet, "wipe", "wipe", after=True)
-        for job in (SearchJob, TrainJob):
+        for job, name in ((SearchJob, "conclude"), (TrainJob, "conclude"), (SampleJob, "_conclude")):
+            setattr(job, name, self._concluding(getattr(job, name)))
 
-            def concluding(*args, _real=job.conclude):
-                self.exporting = True
-                self.event("export")
-                return _real(*args)
+    def _concluding(self, real):
+        def conclude(job, *args):
+            self.exporting = isinstance(job, SampleJob) or not self.sampling
+            self.event("export")
+            return real(job, *args)
 
-            job.conclude = concluding
+        return conclude
 
     def inside(self, path) -> bool:
         """Whether this is the run's, and not TensorBoard's, whose thread writes when it likes."""
@@ -178,8 +182,9 @@ class Events:
                 "unlink": ROTATING,
                 "after unlink": ROTATING,
             }.get(kind, WRITING)
-        if "metrics.jsonl" in path:
-            return METRIC
+        for name, phase in (("metrics.jsonl", METRIC), ("ledger.jsonl", LEDGER)):
+            if name in path:
+                return phase
         return START
 
 

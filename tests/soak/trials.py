@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from sampling_jobs import Noisy
 from searching import stripes
 from searching import tiny as tiny_search
 from training import pictures
 from training import tiny as tiny_training
 
 from soak.events import Events, Fault
-from xnas import resume_search, search
+from xnas import SampleConfig, resume_search, search
 from xnas.engine import load_checkpoint
 from xnas.errors import XnasError
+from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
+from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.train import resume_training, train
 
@@ -43,6 +46,7 @@ class Scenario:
     name: str
     start: Callable
     again: Callable
+    sampling: bool = False
 
     def go(self, out: Path, display=None):
         """What a user would do: resume, or begin where nothing was begun."""
@@ -74,6 +78,21 @@ def a_training(name, count=40, data=None, **settings):
     )
 
 
+def a_sampling(name, data=None, **settings):
+    """Cells evaluated by a digest, or by trainings on `data`."""
+    usual = {"space": "nasbench201", "evaluator": "noisy", "settings": "population=2,sample=2"}
+    config = SampleConfig(**usual | {"evaluations": 5, "at_once": 2} | settings)
+    if "noisy" not in EVALUATORS:
+        EVALUATORS.add("noisy", EvaluatorKind(lambda *_: Noisy(), "a digest", needs_images=False))
+    runs._draw = lambda *_: None  # figures take a second each
+    return Scenario(
+        name,
+        lambda out, display: runs.sample(replace(config, out=out), data, display=display),
+        lambda out, display: runs.resume_sampling(out, data=data, display=display),
+        sampling=True,
+    )
+
+
 EVERYTHING = {
     "recipe": "xnas-1500",
     "drop_path_rate": 0.3,
@@ -102,7 +121,12 @@ def in_child(scenario: Scenario, out: Path, *, stop: int | None = None, fault: F
         path.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
-        _child(scenario, out, Events(out, log, stop=stop, fault=fault), os.open(report, os.O_CREAT | 1))
+        _child(
+            scenario,
+            out,
+            Events(out, log, stop=stop, fault=fault, sampling=scenario.sampling),
+            os.open(report, os.O_CREAT | 1),
+        )
     status = os.waitpid(child, 0)[1]
     noted = log.read_text(encoding="utf8").splitlines()
     at = {"kept": int(noted[0]), "phase": noted[1]} if noted else {}
@@ -144,30 +168,37 @@ def differences(one: Path, other: Path) -> list[str]:
     if kinds[0].keys() != kinds[1].keys():
         return [f"files {sorted(kinds[0].keys() ^ kinds[1].keys())}"]
     found = [name for name in kinds[0] if kinds[0][name] != kinds[1][name]]
-    states = [
-        load_checkpoint(RunFolder(run).checkpoints.files()[0], CPU) | {"metrics": _metrics(run)}
-        for run in (one, other)
-    ]
-    return found + list(_unequal(*states, "checkpoint"))
+    for checkpoints in one.rglob("checkpoints"):
+        pair = checkpoints.parent, other / checkpoints.parent.relative_to(one)
+        states = [load_checkpoint(RunFolder(run).checkpoints.files()[0], CPU) for run in pair]
+        for state in states:
+            state["metrics"] = _without_costs(state["metrics"])
+        found += _unequal(*states, str(checkpoints.relative_to(one)))
+    return found
 
 
 def _files(run: Path):
     found = {}
     for path in run.rglob("*"):
         name = str(path.relative_to(run))
-        if path.is_dir() or name.startswith("tensorboard"):
+        if path.is_dir() or "tensorboard" in name or path.name == "costs.jsonl":
             continue
-        if name.startswith("checkpoints") and path.suffix == ".pt":
+        if path.parent.name == "checkpoints" and path.suffix == ".pt":
             continue
         content = path.read_bytes()
-        found[name] = _metrics(run) if name == "metrics.jsonl" else content
-        if name == "config.json":
+        found[name] = content
+        if path.name == "metrics.jsonl":
+            found[name] = _without_costs(content.decode())
+        elif path.name == "config.json":
             found[name] = content.replace(str(run).encode(), b"RUN")
+        elif path.name == "curve.json":
+            rows = json.loads(content)["evaluations"]
+            found[name] = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
     return found
 
 
-def _metrics(run: Path):
-    lines = (run / "metrics.jsonl").read_text(encoding="utf8").splitlines()
+def _without_costs(metrics: str):
+    lines = metrics.splitlines()
     return [{k: v for k, v in json.loads(line).items() if k != "cost"} for line in lines]
 
 

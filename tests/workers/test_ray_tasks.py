@@ -96,7 +96,8 @@ assert len(list(place.glob("stopped-*"))) == 2  # closing waited until the run h
 @pytest.mark.slow
 def test_tasks_survive_their_workers_and_stop_after_a_round(tmp_path):
     """In a process of its own: Ray starts threads, and warns."""
-    environment = os.environ | {"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of this test"}
+    environment = os.environ | {"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"} | token
     environment.pop("RAY_ADDRESS", None)
     command = [sys.executable, "-c", WITH_RAY, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
