@@ -38,12 +38,17 @@ def test_every_operation_keeps_channels_and_halves_by_the_same_rule(name, stride
         ("nor_conv_1x1", 36),
         ("nor_conv_3x3", 9 * 36),
         ("max_pool_2x2", 0),
+        # two stages, with 4C between in a flood
+        ("flood_conv_3x3", (9 * 6 + 6 * 24) + (9 * 24 + 24 * 6)),
+        ("sharp_dil_conv_3x3", 2 * (9 * 6 + 36)),
+        ("sharp_dil_conv_5x5", 2 * (25 * 6 + 36)),
     ],
 )
 def test_weights_are_those_of_arithmetic(name, weights):
     assert count(build_operation(name, 6, 1, SEARCH)) == weights
     scales = sum(isinstance(m, nn.BatchNorm2d) for m in build_operation(name, 6, 1, FINAL).modules())
-    assert count(build_operation(name, 6, 1, FINAL)) == weights + 12 * scales
+    between = 2 * (24 - 6) if name == "flood_conv_3x3" else 0
+    assert count(build_operation(name, 6, 1, FINAL)) == weights + 12 * scales + between
 
 
 def test_pools_are_normalised_in_a_search_only():

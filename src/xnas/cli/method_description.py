@@ -178,6 +178,8 @@ def _figures(name: str) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
+    if callable(value):
+        return "of its own"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

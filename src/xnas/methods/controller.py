@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 
 from xnas.methods.game import Game
 from xnas.methods.logits import gumbel, one_hot_of
-from xnas.methods.paths import rows_of_nodes, without_none
+from xnas.methods.paths import rows_of_nodes, span_of, without_none
 
 UNITS = 64
 SPREAD = 0.1
@@ -103,17 +103,16 @@ class _Walk:
             for source in sorted({source for source, _ in game.edges} - nodes):
                 self._remember(source, fed=False)
             for rows in rows_of_nodes(game) or [list(range(len(mask)))]:
+                span = span_of(rows)
                 if game.kept_edges is None or len(rows) <= game.kept_edges:
-                    picked = [
-                        torch.eye(len(rows)).to(table)[i].expand(len(table), -1)
-                        for i in range(len(rows))
-                    ]
+                    each = torch.eye(len(rows), dtype=table.dtype, device=table.device)
+                    picked = [edge.expand(len(table), -1) for edge in each]
                 else:
                     picked = self._edges(kind, rows, game.kept_edges)
                 for edge in picked:
-                    living = edge @ choice[rows].to(edge) > 0
+                    living = edge @ choice[span].to(edge) > 0
                     expert = self._operation(kind, rows, edge, living)
-                    table[:, rows] = table[:, rows] + edge[:, :, None] * expert[:, None]
+                    table[:, span] += edge[:, :, None] * expert[:, None]
                 if game.edges:
                     self._remember(game.edges[rows[0]][1], fed=True)
                     self.input = self.start
@@ -150,7 +149,7 @@ class _Walk:
             logits = logits + self.of.get_buffer("fixed")
         given = None
         if self.given is not None:
-            given = (edge[:, :, None] * self.given[kind][:, rows].to(edge)).sum(1)
+            given = (edge[:, :, None] * self.given[kind][:, span_of(rows)].to(edge)).sum(1)
         expert = self._pick(logits, living, given)
         self.input = expert @ self.of.embedding
         return expert
@@ -159,7 +158,7 @@ class _Walk:
         """The first edge of a given path that is left."""
         if self.given is None:
             return None
-        has = self.given[kind][:, rows].sum(-1) * left
+        has = self.given[kind][:, span_of(rows)].sum(-1) * left
         return one_hot_of(has).to(self.start)
 
     def _pick(self, logits: Tensor, living: Tensor, given: Tensor | None) -> Tensor:

@@ -22,14 +22,19 @@ def rows_of_nodes(game: Game) -> list[list[int]]:
     return [[row for row, (_, end) in enumerate(game.edges) if end == node] for node in nodes]
 
 
+def span_of(rows: list[int]) -> slice:
+    """The rows of a node, which follow one another, as a slice: a list would be copied to the device."""
+    return slice(rows[0], rows[-1] + 1)
+
+
 def kept_edges(scores: Tensor, game: Game) -> Tensor:
     """1 for the edges that a node keeps by their scores (forecasters,), the highest ones; 0 else."""
     if game.kept_edges is None or not game.edges:
         return torch.ones_like(scores)
     kept = torch.zeros_like(scores)
     for rows in rows_of_nodes(game):
-        most = scores[rows[0] : rows[-1] + 1].topk(min(game.kept_edges, len(rows))).indices
-        kept.scatter_(0, most + rows[0], 1.0)  # rows of a node follow one another
+        most = scores[span_of(rows)].topk(min(game.kept_edges, len(rows))).indices
+        kept.scatter_(0, most + rows[0], 1.0)
     return kept
 
 

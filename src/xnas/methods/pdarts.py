@@ -70,8 +70,7 @@ class Progressive(Logits):
             keep = 1 - self.level
             drawn = torch.rand(shape, dtype=mixture.dtype, device=mixture.device, generator=passes.draw)
             factors = torch.where(drawn < keep, 1 / keep, 0.0)
-            identities = self.game.identities[kind].to(mixture.device)
-            weights[kind] = torch.where(identities, factors * mixture, mixture)
+            weights[kind] = torch.where(self.game.identities[kind], factors * mixture, mixture)
         return weights
 
     def strengths(self, mixture: Tensor) -> Tensor:

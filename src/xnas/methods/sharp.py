@@ -4,6 +4,10 @@ Cells multiply by w_i = 1 - max_j u_j + u_i. By the chain rule ∂u_i = g_i for 
 and ∂u_m = g_m - Σ_j g_j. The rate of the weights follows a power cosine: with c = (1 + cos πx)/2 it is
 above its last value by the share (2^(c+1) - 2)/2 of its fall, after a linear rise.
 
+Its block, SharpSepConv, is the separable convolution of all spaces here, where it has neither dilation
+nor more channels between its stages. `flood_conv_3x3`, `sharp_dil_conv_3x3` and `sharp_dil_conv_5x5`
+are those that differ: operations for a space of your own.
+
 Departure: the published cell of the paper's table comes from the plain weighting, not from Max-W.
 """
 

@@ -301,6 +301,30 @@ def _dilated(kernel: int) -> OperationFactory:
     return build
 
 
+def _sharp(kernel: int, dilation: int, widening: int) -> OperationFactory:
+    """SharpSepConv of sharpDARTS (arXiv:1903.09900): two stages with `widening` times C between them.
+
+    Stride and dilation are those of the first stage. With neither dilation nor more channels it is the
+    separable convolution above. It has no kernels: a search with it runs on the reference backend.
+    """
+
+    def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
+        between = widening * channels
+        around = dilation * (kernel - 1) // 2
+        return nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, kernel, stride, around, dilation, groups=channels, bias=False),
+            nn.Conv2d(channels, between, 1, bias=False),
+            nn.BatchNorm2d(between, affine=normalization.affine),
+            nn.ReLU(),
+            nn.Conv2d(between, between, kernel, padding=kernel // 2, groups=between, bias=False),
+            nn.Conv2d(between, channels, 1, bias=False),
+            nn.BatchNorm2d(channels, affine=normalization.affine),
+        )
+
+    return build
+
+
 def _plain(kernel: int) -> OperationFactory:
     def build(channels: int, stride: int, normalization: Normalization) -> nn.Module:
         return PlainConvolution(
@@ -357,3 +381,6 @@ OPERATIONS.add("conv_7x1_1x7", _crossed(7))
 OPERATIONS.add("nor_conv_1x1", _plain(1))
 OPERATIONS.add("nor_conv_3x3", _plain(3))
 OPERATIONS.add("max_pool_2x2", _pool(LargestOfFour))
+OPERATIONS.add("flood_conv_3x3", _sharp(3, dilation=1, widening=4))
+OPERATIONS.add("sharp_dil_conv_3x3", _sharp(3, dilation=2, widening=1))
+OPERATIONS.add("sharp_dil_conv_5x5", _sharp(5, dilation=2, widening=1))

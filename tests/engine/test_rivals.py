@@ -1,0 +1,77 @@
+"""Whole searches by every method: they learn, and a stopped one resumes bit for bit. All are slow."""
+
+import pytest
+import torch
+from searching import stripes, tiny
+
+from xnas import SearchConfig, search
+from xnas.engine import end_epoch, play_round, restore_search, search_state
+from xnas.engine.capture import copied
+from xnas.methods import METHODS
+from xnas.runs.prepare import prepare
+
+pytestmark = pytest.mark.slow
+
+CHANCE = 0.1
+"""Of ten digits."""
+
+
+def playing(name, **arguments):
+    return prepare(tiny(method=name, backend="reference", **arguments), stripes()).search
+
+
+def play_to(engine, rounds):
+    """Play until so many rounds are behind, closing epochs on the way."""
+    settings = engine.settings
+    while engine.rounds < rounds:
+        if engine.round_in_epoch == 0:
+            engine.begin_epoch()
+        play_round(engine)
+        if engine.round_in_epoch == settings.rounds_per_epoch:
+            end_epoch(engine)
+
+
+def same(one, other):
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_stopped_search_resumes_inside_an_epoch_bit_for_bit(name):
+    if METHODS[name].stages_on("darts"):
+        pytest.skip("stages have tests of their own")
+    whole = playing(name)
+    rounds = whole.settings.rounds_per_epoch
+    play_to(whole, rounds + 2)
+    saved = copied(search_state(whole))
+    play_to(whole, 2 * rounds + 1)
+    resumed = playing(name)
+    restore_search(resumed, saved)
+    play_to(resumed, 2 * rounds + 1)
+    for part in ("supernet", "method", "weight_optimizer", "tally", "dropout", "deleted"):
+        assert same(search_state(whole)[part], search_state(resumed)[part]), part
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_on_digits_every_method_beats_chance(name, tmp_path):
+    config = SearchConfig(
+        method=name,
+        out=tmp_path / "run",
+        epochs=6,
+        batch_size=32,
+        cells=3,
+        channels=4,
+        device="cpu",
+        seed=1,
+        gap_every=100,
+    )
+    result = search(config, "digits")
+    last = result.epochs[-1]
+    assert last.train_accuracy > 2 * CHANCE
+    assert last.valid_accuracy > 1.5 * CHANCE
+    assert result.genotype is not None
