@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from xnas import ConfigError, RoundError, create_model
+from xnas import ConfigError, RoundError, Wiring, create_model
 from xnas.data import BatchSettings, BatchSource, Crop
 from xnas.data.mixup import Mixup
 from xnas.engine.schedules import PowerCosine
@@ -18,7 +18,8 @@ from xnas.nn.operations import fuse
 def made(device="cpu", channels_last=False, fused=False, settings=None, mixup=None, **network):
     """A training of a small network on random images with a pattern to learn."""
     torch.manual_seed(0)
-    model = create_model("xnas", **{"channels": 4, "cells": 3, "num_classes": 3} | network).to(device)
+    sizes = {"cell": "xnas", "channels": 4, "cells": 3, "num_classes": 3}
+    model = create_model(**sizes | network).to(device)
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
     fuse(model, on=fused)
@@ -348,8 +349,9 @@ class TestCaptured:
         assert torch.equal(resumed.batch[0], whole.batch[0])
         same(weights(resumed), weights(whole), atol=1e-4)
 
-    def test_drop_path_draws_anew_in_every_replay(self):
-        training = made("cuda", settings={"drop_path_rate": 0.9}, drop_path_rate=0.9)
+    @pytest.mark.parametrize("cell", ["xnas", Wiring.random("ws", 4, 0.75, nodes=(8, 8, 8))])
+    def test_edges_are_dropped_anew_in_every_replay(self, cell):
+        training = made("cuda", settings={"drop_path_rate": 0.9}, drop_path_rate=0.9, cell=cell)
         training.begin_epoch()
         replay = captured_step(training)
         training.model.drop_path.set_rate(0.5)

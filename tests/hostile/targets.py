@@ -47,7 +47,7 @@ from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
-from xnas.space import Genotype, zoo_cell
+from xnas.space import Genotype, Wiring, find_architecture, zoo_cell
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CANARY = "canary.txt"
@@ -124,6 +124,32 @@ def judge_genotype(genotype):
     with torch.device("meta"):
         xnas.create_model(genotype, cells=3, channels=2)  # what was read can be built
     return ""
+
+
+# --- wirings ---------------------------------------------------------------------------------------
+
+
+def wiring_samples(_):
+    drawn = Wiring.random("ba", 2, seed=4, nodes=(4, 5, 5, 5))
+    return [(SAMPLES / "wiring-v1.json").read_text(encoding="utf8"), drawn.to_json()]
+
+
+def make_wiring(samples, draw, place):
+    text = draw.choice(samples)
+    content = damaged_json(text, draw) if draw.random() < 0.6 else damaged(text.encode(), draw)
+    path = _written(place, "wiring.json", content)
+    return lambda: find_architecture(path)
+
+
+def judge_wiring(wiring):
+    if type(wiring).from_json(wiring.to_json()) != wiring:
+        return "written and read, the wiring is another"
+    with torch.device("meta"):
+        xnas.create_model(wiring, channels=2)  # what was read can be built
+    return ""
+
+
+# --- strings of NAS-Bench-201 ----------------------------------------------------------------------
 
 
 def make_arch(_, draw, place):  # noqa: ARG001
@@ -813,6 +839,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("genotypes", genotype_samples, make_genotype, judge_genotype),
+        Target("wirings", wiring_samples, make_wiring, judge_wiring),
         Target("architecture strings", lambda _: None, make_arch, judge_arch),
         Target("benchmark tables", table_samples, make_table, judge_table),
         Target("images", image_samples, make_image, judge_image, mebibytes=1100),

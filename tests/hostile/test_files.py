@@ -1,10 +1,11 @@
 """Hostile files by the thousand: a clear error or a sound value, in bounded time and memory.
 
 Good samples of every kind of file that the package reads are spoiled at random (`mutations`), and read
-in a process of their own (`sandbox`). `make test` tries 1,600 cases, `make test-slow` 48,500 more:
+in a process of their own (`sandbox`). `make test` tries 1,640 cases, `make test-slow` 52,500 more:
 
     target                fast     slow | what is spoiled
     genotypes              165   15,000 | JSON by byte and by value: depth, numbers, keys
+    wirings                 40    4,000 | the same, of graphs
     architecture strings   200    5,000 | strings of NAS-Bench-201
     benchmark tables       200    6,000 | CSV by byte and by field
     images                 400   10,000 | 14 formats, bombs, PostScript, wrong endings
@@ -32,6 +33,7 @@ from hostile.sandbox import Sandbox
 
 FAST = {
     "genotypes": 165,
+    "wirings": 40,
     "architecture strings": 200,
     "benchmark tables": 200,
     "images": 400,
@@ -48,6 +50,7 @@ FAST = {
 }
 SLOW = {
     "genotypes": 15_000,
+    "wirings": 4_000,
     "architecture strings": 5_000,
     "benchmark tables": 6_000,
     "images": 10_000,
@@ -78,8 +81,8 @@ def require_sound(report):
 
 
 def test_the_cases_are_as_many_as_stated():
-    assert sum(FAST.values()) == 1_600
-    assert sum(SLOW.values()) == 48_500
+    assert sum(FAST.values()) == 1_640
+    assert sum(SLOW.values()) == 52_500
     for target, count in FAST.items():
         assert f"{target:20} {count:5} {SLOW[target]:8,} |" in __doc__
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from xnas.errors import ConfigError
 from xnas.nn.edge_dropout import EdgeDropout
@@ -32,3 +33,10 @@ def test_nothing_is_lost_at_rate_0_and_the_rate_is_not_raised_by_a_schedule():
     assert not EdgeDropout(0.1).rises
     with pytest.raises(ConfigError, match=r"drop_path_rate must lie in \[0, 1\), got 1"):
         EdgeDropout(1.0)
+
+
+def test_a_draw_reads_nothing_on_the_host_so_that_it_can_be_captured():
+    with FakeTensorMode():  # tensors without values: any read of one raises
+        counts = torch.tensor([2, 3])
+        kept = EdgeDropout(0.1).kept(counts, counts.cumsum(0) - counts, edges=5)
+        assert kept.shape == (5,)

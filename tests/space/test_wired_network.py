@@ -43,8 +43,8 @@ class TestCounts:
     @pytest.mark.parametrize(
         ("nodes", "channels", "millions", "macs"),
         [
-            # Xie et al. (2019): 5.6 M and 583 M in the small regime. Of the regular regime they print
-            # 31.9 M and 61.5 M; 20 other graphs gave these means, 1.5 % above, and their deviations.
+            # Means and deviations of an earlier count of 20 other graphs. Xie et al. (2019) print 5.6 M
+            # and 583 M for C = 78, and 61.5 M and 7.9 G for C = 154.
             ((32, 32, 32), 78, (5.61, 0.08), (581, 4)),
             (REGULAR, 109, (32.4, 0.5), (4000, 40)),
             (REGULAR, 154, (62.4, 1.0), (7880, 90)),

@@ -28,6 +28,5 @@ class EdgeDropout(DropRate):
         """
         hit, which = torch.rand(2, len(counts), device=counts.device)
         lost = starts + (which * counts).long()
-        factors = torch.ones(edges + 1, device=counts.device)  # the last is for nodes that lose none
-        factors[torch.where(hit < self.rate, lost, edges)] = 0.0
-        return factors[:edges]
+        lost = lost.masked_fill(hit >= self.rate, edges)  # past the last: a node that loses none
+        return torch.ones(edges + 1, device=counts.device).index_fill(0, lost, 0.0)[:edges]
