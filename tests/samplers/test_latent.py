@@ -8,6 +8,7 @@ from xnas.samplers import SAMPLERS, LatentSettings, Remarks
 from xnas.samplers.latent import round_sizes
 from xnas.samplers.protocol import Trial
 from xnas.space import encoding_of
+from xnas.space.limited_encoding import LimitedEncoding
 
 QUICK = {"epochs": 20, "hidden": 16, "embedding": 8}
 
@@ -104,3 +105,9 @@ def test_short_searches_fit_for_a_tenth_of_the_epochs_at_ten_times_the_rate(monk
         play(sampler, planted, first)
         sampler.ask()
     assert [(how.epochs, how.learning_rate) for how in seen] == [(100, 0.01), (1000, 0.001)]
+
+
+def test_no_cell_beyond_the_limits_is_asked():
+    limited = LimitedEncoding(encoding_of("nasbench201"), lambda cell: planted(cell) <= 1 / 3, (0,) * 6)
+    sampler = SAMPLERS["latent"](limited, 0, QUICK | {"evaluations": 40, "epochs": 60})
+    assert max(value for _, value in play(sampler, planted, 40)) <= 1 / 3

@@ -10,6 +10,7 @@ from xnas.samplers import SAMPLERS, Remarks
 from xnas.samplers.growth import GROWTHS
 from xnas.samplers.protocol import Trial
 from xnas.space import encoding_of
+from xnas.space.limited_encoding import LimitedEncoding
 
 QUICK = {"steps": 3, "members": 2}
 
@@ -140,3 +141,14 @@ def test_published_levels_on_nasnet_find_cells_of_convolutions(targets):
     played = play(sampler, lambda cell: 0.8 + planted(cell) / 10, 400)
     assert len(played) == 136 + 4 * 64
     assert max(value for _, value in played) >= 0.8 + 0.09
+
+
+def test_cells_beyond_the_limits_come_last():
+    encoding = encoding_of("nasbench201")
+    limited = LimitedEncoding(encoding, lambda cell: planted(cell) <= 1 / 3, (0,) * 6)
+    sampler = SAMPLERS["progressive"](limited, 0, QUICK | {"evaluations": 30, "steps": 60})
+    values = [value for _, value in play(sampler, planted, 30)]
+    assert max(values) <= 1 / 3 < max(v for _, v in play(progressive(evaluations=30), planted, 30))
+    nothing = LimitedEncoding(encoding, lambda _: False, (0,) * 6)
+    sampler = SAMPLERS["progressive"](nothing, 0, QUICK | {"evaluations": 30})
+    assert len(play(sampler, planted, 30)) == 30

@@ -47,9 +47,10 @@ class MeanOfBlocks(nn.Module):
     def forward(self, cells: Tensor) -> Tensor:
         """(batch, blocks, columns) -> (batch,)."""
         # The first layer is linear, so it may map the few embeddings and not the many cells.
-        hidden = self.first.bias
+        hidden: Tensor = self.first.bias
         for at, weight in enumerate(self.first.weight.chunk(len(self.columns), 1)):
-            vectors = self.tables[self.columns[at]].weight @ weight.T  # (tokens, HIDDEN)
+            embedding = self.tables[self.columns[at]].get_parameter("weight")
+            vectors = embedding @ weight.T  # (tokens, HIDDEN)
             shares = functional.one_hot(cells[..., at], len(vectors)).to(vectors).mean(1)
             hidden = hidden + shares @ vectors
         logits: Tensor = self.last(self.second(hidden.relu()).relu())

@@ -27,6 +27,7 @@ from xnas.samplers.protocol import SAMPLERS, Result, SamplerKind, Trial
 from xnas.samplers.ranks import pairwise_accuracy
 from xnas.samplers.seeded import derived_seed, seeded
 from xnas.space.encoding import Choices, Encoding
+from xnas.space.limited_encoding import LimitedEncoding
 
 PUBLISHED_EVALUATIONS = 1000
 RANDOM_SHARE = 0.6
@@ -133,7 +134,7 @@ class Latent:
         found = set(self._known)
         decoded = self._decoded() if self._pool else iter(())
         for cell in decoded:
-            if cell not in found:
+            if cell not in found and self._allows(cell):
                 found.add(cell)
                 yield cell
         if self._round:
@@ -146,6 +147,10 @@ class Latent:
             if cell not in found or tries < 0:
                 found.add(cell)
                 yield cell
+
+    def _allows(self, cell: Choices) -> bool:
+        """Whether a decoded cell is within the limits; draws always are."""
+        return not isinstance(self.encoding, LimitedEncoding) or self.encoding.allows(cell)
 
     def _decoded(self) -> Iterator[Choices]:
         """Fit to the pool; give the cells decoded from its best after steps of growing length."""

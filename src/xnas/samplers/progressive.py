@@ -35,9 +35,12 @@ from xnas.samplers.protocol import SAMPLERS, Result, SamplerKind, Trial
 from xnas.samplers.ranks import mean_ranks, rank_correlation
 from xnas.samplers.seeded import derived_seed
 from xnas.space.encoding import Encoding
+from xnas.space.limited_encoding import LimitedEncoding
 
 CHUNK = 8192
 """Candidates that are ranked together."""
+MOST_CHECKED = 20_000
+"""Candidates of a level, the best first, of which the sizes are computed where there are limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,7 @@ class Progressive:
         self.settings, self.book = settings, Book()
         self.growth = GROWTHS[encoding.space]
         self._seed = seed
+        self._allows = encoding.allows_cell if isinstance(encoding, LimitedEncoding) else None
         self._surrogate = BlockEnsemble(
             settings.surrogate,
             self.growth.tables,
@@ -182,12 +186,26 @@ class Progressive:
         """The cells of a level: of the first at random, of the others the best by the surrogate."""
         candidates = self._candidates(level.number, level.parents)
         if level.number == 1:
-            draw = Random(derived_seed(self._seed, "first"))
-            blocks = list(candidates)
-            return blocks if level.size == len(blocks) else draw.sample(blocks, level.size)
+            cells = list(candidates)
+            if level.size < len(cells):
+                Random(derived_seed(self._seed, "first")).shuffle(cells)
+            return self._within_limits(cells, level.size)
         self._catch_up()
-        scored = nlargest(level.size, self._scored(candidates), key=lambda pair: pair[0])
-        return [cell for _, cell in scored]
+        most = level.size if self._allows is None else MOST_CHECKED
+        best = nlargest(most, self._scored(candidates), key=lambda pair: pair[0])
+        return self._within_limits([cell for _, cell in best], level.size)
+
+    def _within_limits(self, ordered: Sequence[Blocks], size: int) -> list[Blocks]:
+        """The first cells within the limits; where they are too few, others, which then are refused."""
+        if self._allows is None:
+            return list(ordered[:size])
+        allowed: list[Blocks] = []
+        beyond: list[Blocks] = []
+        for cell in ordered:
+            (allowed if self._allows(self.growth.genotype(cell)) else beyond).append(cell)
+            if len(allowed) == size:
+                break
+        return [*allowed, *beyond][:size]
 
     def _scored(self, candidates: Iterator[Blocks]) -> Iterator[tuple[float, Blocks]]:
         """Candidates with their mean prediction, computed many at a time."""

@@ -26,7 +26,8 @@ class LimitedEncoding:
     ) -> None:
         """`smallest` is a cell that is allowed."""
         self.encoding, self.smallest = encoding, encoding.canonical(smallest)
-        self._allows = allows
+        self.allows_cell = allows
+        """Whether a genotype is within the limits, also one that no tuple stands for."""
         self._known: dict[Choices, bool] = {}
 
     @property
@@ -65,7 +66,7 @@ class LimitedEncoding:
         """Whether a cell is within the limits."""
         own = self.canonical(choices)
         if own not in self._known:
-            self._known[own] = self._allows(self.decode(own))
+            self._known[own] = self.allows_cell(self.decode(own))
         return self._known[own]
 
     def neighbours(self, choices: Sequence[int]) -> Iterator[Choices]:
