@@ -11,6 +11,7 @@ from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampl
 from xnas.errors import DamagedFileError, FinishedError, RoundError
 from xnas.process.interrupt import Interrupted
 from xnas.runs import sample as runs
+from xnas.runs.displays import Silence
 from xnas.runs.pools import LocalPool, PoolKind
 from xnas.samplers import SAMPLERS
 from xnas.space import create_model
@@ -215,3 +216,27 @@ def test_all_failures_are_a_search_without_an_answer(config, monkeypatch):
     monkeypatch.setattr("xnas.runs.benchmark_evaluators.TableEvaluator.evaluate", fail)
     with pytest.raises(ConfigError, match="no trial has a value yet: 12 were told, of which 12 failed"):
         sample(config)
+
+
+def test_what_a_sampler_remarks_is_recorded_and_its_warning_shown(config, tmp_path):
+    said, warned = [], []
+
+    class Display(Silence):
+        def say(self, line):
+            said.append(line)
+
+        def warn(self, line):
+            warned.append(line)
+
+    few = replace(config, sampler="progressive", settings="steps=2,members=1", evaluations=24)
+    sample(few, display=Display())
+    curve = json.loads((tmp_path / "run" / "curve.json").read_text())
+    assert list(curve["remarks"]) == ["rank_correlation_2", "rank_correlation_3"]
+    assert any(line.startswith("sampler progressive: rank_correlation_2 ") for line in said)
+    assert warned == []
+    stuck = "controller=logits,learning_rate=5.0"
+    sample(
+        replace(few, sampler="controller", settings=stuck, evaluations=80, out=tmp_path / "stuck"),
+        display=Display(),
+    )
+    assert ["the controller has collapsed" in line for line in warned] == [True]

@@ -42,7 +42,7 @@ from xnas.runs.train_config import resolve_images
 from xnas.runs.trial_ledger import NAME as LEDGER
 from xnas.runs.trial_ledger import TrialLedger, replay
 from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_truth
-from xnas.samplers import SAMPLERS, Sampler
+from xnas.samplers import SAMPLERS, Remarks, Sampler
 from xnas.space import Genotype, encoding_of
 from xnas.words import printable
 
@@ -210,7 +210,8 @@ class SampleJob:
         assert value is not None  # noqa: S101 - a failed trial is never the best
         cells = tuple(one.trial.genotype for one in loop.told if not one.refused)
         rows = [asdict(record) for record in records]
-        folder.write_json("curve.json", {"format": "xnas-curve", "version": 1, "evaluations": rows})
+        curve = {"format": "xnas-curve", "version": 1, "evaluations": rows, "remarks": self._remarks()}
+        folder.write_json("curve.json", curve)
         _draw(records, folder, f"{self.config.sampler} on {self.config.space}")
         folder.write_text(GENOTYPE, best.genotype.to_json())
         return SampleResult(
@@ -221,6 +222,20 @@ class SampleJob:
             cells=cells,
             truth=None if self.truth is None else self.truth.truth(best.genotype),
         )
+
+    def _remarks(self) -> dict[str, float | str | None]:
+        """What the sampler has to say, which the display also gets."""
+        if not isinstance(self.sampler, Remarks):
+            return {}
+        remarks = dict(self.sampler.remarks())
+        numbers = {name: value for name, value in remarks.items() if not isinstance(value, str)}
+        if numbers:
+            shown = (f"{name} {'-' if v is None else f'{v:.3g}'}" for name, v in numbers.items())
+            self.display.say(f"sampler {self.config.sampler}: {', '.join(shown)}")
+        warning = remarks.get("warning")
+        if isinstance(warning, str):
+            self.display.warn(warning)
+        return remarks
 
 
 def _data(
