@@ -15,7 +15,7 @@ from xnas.data import standardize
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "model-v1"
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def test_what_was_saved_answers_the_same(run, digits):
@@ -52,12 +52,15 @@ def test_a_network_in_training_dress_is_saved_as_plain_weights(tmp_path, digits)
         torch.testing.assert_close(tensor, wanted.to(torch.bfloat16).to(tensor.dtype), rtol=0, atol=0)
 
 
-def test_a_file_of_the_first_version_is_read_forever():
-    loaded, card = load_model(SAMPLE)
+@pytest.mark.parametrize(("name", "kind"), [("model-v1", "genotype"), ("model-v2", "wiring")])
+def test_a_file_of_every_version_is_read_forever(name, kind):
+    sample = SAMPLES / name
+    loaded, card = load_model(sample)
+    assert card.architecture.key == kind
     assert card.classes == ("cat", "dog")
     assert card.figures == {"test accuracy": 0.5}
     image = torch.linspace(-1, 1, 64).view(1, 1, 8, 8)
-    known = json.loads((SAMPLE / "answer.json").read_text(encoding="utf8"))
+    known = json.loads((sample / "answer.json").read_text(encoding="utf8"))
     torch.testing.assert_close(loaded(image)[0], torch.tensor(known), rtol=1e-4, atol=1e-5)
 
 

@@ -1,12 +1,16 @@
 """A wiring from training to export, through every file that a run has."""
 
+import shutil
+
 import pytest
 from training import Listening, checkpoint, metrics, read, same_runs
 
 import xnas
-from xnas import ConfigError, TrainConfig, Wiring, create_model
+from xnas import ConfigError, GenotypeError, TrainConfig, Wiring, create_model
+from xnas.errors import FinishedError
 from xnas.model.model_card import read_card
 from xnas.process.interrupt import Interrupted
+from xnas.runs.cells import architecture_of
 from xnas.runs.evaluate import evaluate_run
 from xnas.runs.export import export_run
 from xnas.runs.model_options import EvaluateConfig, ExportConfig
@@ -58,6 +62,22 @@ def test_the_card_has_the_wiring_in_place_of_a_genotype(whole):
     assert again.evaluation.top1 == result.test.top1
     assert "cifar network of 3 stages and 4 channels" in repr(xnas.load(out, "cpu"))
     assert create_model(out, channels=4).architecture == WIRING  # a run folder names its wiring
+
+
+def test_a_damaged_wiring_of_a_finished_training_is_written_again(whole, tmp_path):
+    out, _, _ = whole
+    run, display = tmp_path / "run", Listening()
+    display.warn = display.lines.append
+    shutil.copytree(out, run)
+    (run / "wiring.json").write_text("{", encoding="utf8")
+    with pytest.raises(
+        GenotypeError, match=r"wiring\.json: .* not JSON.*; xnas train --resume .* again"
+    ):
+        architecture_of(run)
+    with pytest.raises(FinishedError):
+        resume_training(run, display=display)
+    assert any("wiring.json is damaged" in line for line in display.lines)
+    assert architecture_of(run) == WIRING
 
 
 @pytest.mark.parametrize("onnx", [False, pytest.param(True, marks=pytest.mark.slow)])
