@@ -69,3 +69,10 @@ def test_a_size_that_the_user_gave_holds_for_all_stages():
 def test_fewer_epochs_than_stages_are_refused():
     with pytest.raises(ConfigError, match="in 3 stages needs an epoch for each, got 2; use more"):
         planned(DEEPER, 2)
+
+
+def test_sizes_that_a_later_stage_cannot_have_are_refused_before_the_first():
+    stages = [Stage(epochs=2, partial_channels=6), Stage(epochs=2, partial_channels=4)]
+    assert [p.partial_channels for p in planned(stages, 4, channels=36)] == [6, 4]  # DrNAS
+    with pytest.raises(ConfigError, match="1/4 need channels in multiples of 4, got 18"):
+        planned(stages, 4, channels=18)

@@ -75,3 +75,8 @@ def test_no_batch_norm_in_a_cell_has_a_scale():
 def test_bad_input_is_named(arguments, words):
     with pytest.raises(ConfigError, match=words):
         small(**arguments)
+
+
+def test_an_odd_part_of_the_channels_is_even_where_it_is_halved():
+    supernet = Supernet(SPACES["darts"], num_classes=2, cells=3, channels=12, partial_channels=4)
+    assert supernet(torch.randn(2, 3, 8, 8)).shape == (2, 2)

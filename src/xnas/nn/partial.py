@@ -45,13 +45,16 @@ def shuffled(x: Tensor, groups: int) -> Tensor:
     return x.reshape(batch, groups, channels // groups, *size).transpose(1, 2).flatten(1, 2)
 
 
-def require_divisible(channels: int, parts: int, *, halved: bool) -> None:
-    """Raise unless so many channels have equal parts, which are even if some are halved again."""
-    wanted = parts * (2 if halved and parts > 1 else 1)
-    if channels % wanted:
+def require_divisible(channels: int, parts: int) -> None:
+    """Raise unless so many channels have equal parts.
+
+    Skip connections of stride 2 halve theirs again. They stand in reduction cells alone, which have
+    twice the channels, so that a part there is even.
+    """
+    if channels % parts:
         raise ConfigError(
-            f"partial channels of 1/{parts} need channels in multiples of {wanted}, got {channels}; use "
-            f"--channels {-(-channels // wanted) * wanted}, or fewer --partial-channels"
+            f"partial channels of 1/{parts} need channels in multiples of {parts}, got {channels}; use "
+            f"--channels {-(-channels // parts) * parts}, or fewer --partial-channels"
         )
 
 

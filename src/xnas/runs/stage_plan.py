@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from xnas.errors import ConfigError
 from xnas.methods import Stage
+from xnas.nn.partial import require_divisible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +70,7 @@ def plan_stages(
     for number, stage in enumerate(stages):
         changed = {name: getattr(stage, name) for name in sizes if name not in given}
         sizes |= {name: own for name, own in changed.items() if own is not None}
+        require_divisible(sizes["channels"], sizes["partial_channels"])
         if number and stage.fresh_weights:
             rate, final = weights_lr, final_weights_lr
         rate = rate if stage.weights_lr is None else stage.weights_lr

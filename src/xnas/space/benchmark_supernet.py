@@ -79,7 +79,7 @@ class BenchmarkSupernet(ParentNetwork):
         partial_channels: int = 1,
     ) -> None:
         """With `partial_channels` K only 1/K of the channels of a cell pass the experts."""
-        require_divisible(channels, partial_channels, halved=False)
+        require_divisible(channels, partial_channels)
         require_sizes(num_classes=num_classes, in_chans=in_chans, cells=cells, channels=channels)
         super().__init__(space, {CellKind.NORMAL.value: STAGES * cells})
         self.cells_per_stage = cells

@@ -53,7 +53,7 @@ class Supernet(ParentNetwork):
         partial_channels: int = 1,
     ) -> None:
         """With `partial_channels` K only 1/K of the channels of a cell pass the experts."""
-        require_divisible(channels, partial_channels, halved=True)
+        require_divisible(channels, partial_channels)
         require_sizes(
             num_classes=num_classes,
             in_chans=in_chans,
