@@ -53,7 +53,7 @@ class Registry(Mapping[str, T]):
             return self._entries[name]
         except KeyError:
             known = known_names(name, self._entries)
-            raise UnknownNameError(f"no {self.kind} called {name!r}; {known}") from None
+            raise UnknownNameError(f"no {self.kind} called {name!r:.100}; {known}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -44,10 +44,15 @@ from xnas.data.fashion import read_idx
 from xnas.data.unpack import unpack
 from xnas.errors import DatasetError, XnasError
 from xnas.process.interrupt import Interrupted
+from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
+from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sample_config import SampleConfig
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
+from xnas.samplers import Result
 from xnas.space import Genotype, Wiring, find_architecture, zoo_cell
+from xnas.space.network_size import NetworkSize
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CANARY = "canary.txt"
@@ -658,10 +663,12 @@ def _spoil_run(place, kind, draw, run):
     path.write_bytes(content)
 
 
-def _link(run, draw):
+PARTS = ("metrics.jsonl", "checkpoints", "best", "tensorboard", "genotype.json", "model.json")
+
+
+def _link(run, draw, parts=(*PARTS, "a checkpoint")):
     """Something of a run leads to what is not of it: a file or folder next to it, a device, a pipe."""
-    names = ("metrics.jsonl", "checkpoints", "best", "tensorboard", "genotype.json", "model.json")
-    path = run / draw.choice((*names, "a checkpoint"))
+    path = run / draw.choice(parts)
     if path.name == "a checkpoint":
         path = min((run / "checkpoints").iterdir())
     if path.is_dir() and not path.is_symlink():
@@ -727,6 +734,74 @@ def make_search(place, draw, room):
 def make_train(place, draw, room):
     _spoil_run(place, "train", draw, room / "run")
     return lambda: _resumed(lambda: resume_training(room / "run", display=Impatient()))
+
+
+class AsksOn:
+    """An evaluator that ends a search by sampling at its first evaluation, or knows the answer."""
+
+    line = "evaluated by nothing"
+
+    def __init__(self, known=False):
+        self.known = known
+
+    def evaluate(self, trial, folder):  # noqa: ARG002
+        if not self.known:
+            raise PlaysOn
+        return Result(number=trial.number, value=trial.number / 10, state="done", at=1)
+
+    def size(self, genotype):  # noqa: ARG002
+        return NetworkSize(1, 1)
+
+
+def sampling_samples(place):
+    """Searches by sampling that can be resumed: all told, one open, none yet told."""
+    evaluator = EvaluatorKind(lambda *_: AsksOn(known=True), "knows", needs_images=False)
+    with mock.patch.dict(EVALUATORS._entries, asks=evaluator), mock.patch.object(runs, "_draw"):
+        config = {"space": "nasbench201", "evaluator": "asks", "settings": "population=3,sample=2"}
+        place.mkdir(parents=True)
+        runs.sample(SampleConfig(**config, evaluations=8, at_once=2, out=place / "whole"))
+    (place / "whole" / "genotype.json").unlink()
+    lines = (place / "whole" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    for name, kept in (("open", 12), ("begun", 3)):
+        shutil.copytree(place / "whole", place / name)
+        (place / name / "ledger.jsonl").write_bytes(b"".join(lines[:kept]))
+    return place
+
+
+def make_sampling(place, draw, room):
+    run = room / "run"
+    shutil.copytree(place / draw.choice(("whole", "open", "open", "begun")), run)
+    name = draw.choice(("ledger.jsonl", "ledger.jsonl", "ledger.jsonl", "costs.jsonl", "config.json"))
+    path = run / name
+    if draw.random() < 0.1:
+        _link(run, draw, ("ledger.jsonl", "costs.jsonl", "genotype.json", "curve.json", "figures"))
+    elif name == "config.json":
+        path.write_bytes(damaged_json(path.read_text(encoding="utf8"), draw, most=1))
+    elif draw.random() < 0.5:
+        path.write_bytes(damaged(path.read_bytes(), draw))
+    else:
+        lines = path.read_text(encoding="utf8").splitlines()
+        at = draw.randrange(len(lines))
+        spoiled = damaged_json(lines[at], draw).replace(b"\n", b" ")
+        path.write_bytes(
+            b"\n".join([*map(str.encode, lines[:at]), spoiled, *map(str.encode, lines[at + 1 :])])
+            + b"\n"
+        )
+
+    def read():
+        evaluator = EvaluatorKind(lambda *_: AsksOn(), "asks", needs_images=False)
+        with mock.patch.dict(EVALUATORS._entries, asks=evaluator), mock.patch.object(runs, "_draw"):
+            return _resumed(lambda: runs.resume_sampling(run))
+
+    return read
+
+
+def judge_sampling(result):
+    """Whatever values a spoiled ledger has, the best cell is one of the largest."""
+    if result is None:
+        return ""
+    values = [record.value for record in result.evaluations if record.value is not None]
+    return "" if values and result.value == max(values) else "an answer that is not the best"
 
 
 def _resumed(resume):
@@ -852,6 +927,9 @@ TARGETS = {
         Target("model weights", model_samples, make_weights, judge_model),
         Target("searches", run_samples, make_search, judge_run, seconds=10.0, mebibytes=500),
         Target("trainings", run_samples, make_train, judge_run, seconds=10.0, mebibytes=500),
+        Target(
+            "samplings", sampling_samples, make_sampling, judge_sampling, seconds=10.0, mebibytes=500
+        ),
         Target("commands", command_samples, make_command, judge_command, seconds=20.0, mebibytes=1100),
     )
 }

@@ -1,7 +1,7 @@
 """Hostile files by the thousand: a clear error or a sound value, in bounded time and memory.
 
 Good samples of every kind of file that the package reads are spoiled at random (`mutations`), and read
-in a process of their own (`sandbox`). `make test` tries 1,640 cases, `make test-slow` 52,500 more:
+in a process of their own (`sandbox`). `make test` tries 1,700 cases, `make test-slow` 56,500 more:
 
     target                fast     slow | what is spoiled
     genotypes              165   15,000 | JSON by byte and by value: depth, numbers, keys
@@ -18,6 +18,7 @@ in a process of their own (`sandbox`). `make test` tries 1,640 cases, `make test
     model weights           40      400 | model.safetensors, header and numbers, with a digest that fits
     searches                 5      200 | config.json, metrics, checkpoints, forged ones too; links
     trainings               20      200 | the same, and the genotype
+    samplings               60    4,000 | ledger.jsonl by byte and value, costs, config.json; links
     commands                30      200 | `xnas show`, `predict`, `evaluate` and others on these
 
 A case fails if it ends in anything but an `XnasError` of bounded length or a value that is sound; if it
@@ -46,6 +47,7 @@ FAST = {
     "model weights": 40,
     "searches": 5,
     "trainings": 20,
+    "samplings": 60,
     "commands": 30,
 }
 SLOW = {
@@ -63,6 +65,7 @@ SLOW = {
     "model weights": 400,
     "searches": 200,
     "trainings": 200,
+    "samplings": 4_000,
     "commands": 200,
 }
 FIRST_SLOW = 1_000_000  # seeds that the fast cases do not have
@@ -81,8 +84,8 @@ def require_sound(report):
 
 
 def test_the_cases_are_as_many_as_stated():
-    assert sum(FAST.values()) == 1_640
-    assert sum(SLOW.values()) == 52_500
+    assert sum(FAST.values()) == 1_700
+    assert sum(SLOW.values()) == 56_500
     for target, count in FAST.items():
         assert f"{target:20} {count:5} {SLOW[target]:8,} |" in __doc__
 

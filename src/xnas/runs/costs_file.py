@@ -41,6 +41,6 @@ class CostsFile:
             try:
                 cost = json.loads(line)
                 found[int(cost["number"])] = float(cost["seconds"])
-            except (ValueError, TypeError, LookupError, RecursionError):
+            except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError):
                 continue
         return found

@@ -100,7 +100,7 @@ def resume_sampling(
     with folder.locked():
         saved = ConfigFile.read(folder.path, COMMAND)
         config = saved_options(SampleConfig, saved.config, changes)
-        planned = int(saved.config["evaluations"])
+        planned = saved_options(SampleConfig, saved.config, {}).evaluations
         _require_unfinished(folder, config, planned)
         images = None
         if EVALUATORS[config.evaluator].needs_images:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any, NoReturn
 
 from xnas.errors import ConfigError, DamagedFileError, GenotypeError, VersionError
@@ -114,7 +115,7 @@ class TrialLedger:
             self._require_format(event)
             return
         kind = event.get("event")
-        if kind not in KEYS:
+        if not isinstance(kind, str) or kind not in KEYS:
             self._damaged(number, f"its event is {short(ValueError(repr(kind)), 40)}, not ask or tell")
         if not KEYS[kind] - {"reason"} <= event.keys() <= KEYS[kind]:
             self._damaged(number, f"the keys of {kind!r} are {', '.join(sorted(KEYS[kind]))}")
@@ -130,8 +131,8 @@ class TrialLedger:
             self._damaged(1, f"it does not begin a ledger of the format {FORMAT}")
         if event.get("version") != VERSION:
             raise VersionError(
-                f"{self.path} has version {event.get('version')!r}, this xnas reads {VERSION}; resume "
-                "the search with the version that wrote it"
+                f"{self.path} has version {brief(event.get('version'))}, this xnas reads {VERSION}; "
+                "resume the search with the version that wrote it"
             )
 
     def _require_turn(self, number: int, content: Trial | Result) -> None:
