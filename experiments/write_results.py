@@ -22,6 +22,7 @@ import nasbench301
 import nasbench301_tables
 import own_row
 import plots
+import sampler_tables
 import search_claims
 import search_tables
 from jobs import ROOT, Record, script
@@ -169,6 +170,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "nasbench301": nasbench301_tables.cells,
     "nasbench301-check": nasbench301_tables.check,
     "nasbench301-comparison": nasbench301_tables.comparison,
+    "samplers-benchmark": sampler_tables.benchmark,
+    "samplers-darts": sampler_tables.darts,
     "earlier": _earlier,
 }
 

@@ -1,0 +1,81 @@
+"""Tables of the samplers that `samplers.py` compares."""
+
+from __future__ import annotations
+
+from statistics import mean, stdev
+
+from jobs import Record, ResultsFile
+from result_tables import NOTHING, Results, machines, table
+from samplers import EVALUATIONS, JOBS, MARKS, RESULTS, Sampling
+
+PUBLISHED = {
+    "table-random": "93.70 ± 0.36",
+    "table-evolution-population-10-sample-3": "93.92 ± 0.30",
+    "table-controller-controller-logits": "93.85 ± 0.37",
+}
+"""Test accuracies on NAS-Bench-201 by Dong and Yang (2020): 12,000 simulated seconds, 500 runs, with the
+validation accuracy after 25 of 200 epochs as signal, which the table here does not have."""
+
+
+def benchmark(results: Results) -> str:
+    """One row per sampler on NAS-Bench-201."""
+    rows = [[*row, PUBLISHED.get(name, "—")] for name, row in _rows("table", results)]
+    return _table("table", results, (*_header("table"), "published"), rows)
+
+
+def darts(results: Results) -> str:
+    """One row per sampler on the DARTS space, by the judge."""
+    return _table(
+        "surrogate", results, _header("surrogate"), [row for _, row in _rows("surrogate", results)]
+    )
+
+
+def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list[list[str]]) -> str:
+    measured = [line for line in _lines(results).values() if line["evaluator"] == evaluator]
+    expected = next((line["expected"] for line in measured if "expected" in line), None)
+    lines = [machines(measured), "", table(header, rows)]
+    if expected is not None:
+        formula = f"By the closed formula random search has {expected:.2f} % on average."
+        lines = [lines[0], "", formula, *lines[1:]]
+    return "\n".join(lines)
+
+
+def _header(evaluator: str) -> tuple[str, ...]:
+    marks = [f"after {mark}" for mark in MARKS if mark <= EVALUATIONS[evaluator]]
+    return "sampler", "settings", "searches", *marks, "spread", "distinct cells", "seconds per search"
+
+
+def _rows(evaluator: str, results: Results) -> list[tuple[str, list[str]]]:
+    lines = _lines(results)
+    return [
+        (job.name, _row(job, lines.get((job.name, job.command))))
+        for job in JOBS
+        if job.evaluator == evaluator
+    ]
+
+
+def _lines(results: Results) -> dict[tuple[str, str], Record]:
+    """The lines of jobs that are declared as they were run."""
+    declared = {(job.name, job.command) for job in JOBS}
+    lines = ResultsFile(results.folder / RESULTS).lines()
+    return {key: line for line in lines if (key := (line["job"], line["command"])) in declared}
+
+
+def _row(job: Sampling, line: Record | None) -> list[str]:
+    settings = ", ".join(f"{name} {value}" for name, value in job.options.items()) or "its own"
+    marks = [str(mark) for mark in MARKS if mark <= EVALUATIONS[job.evaluator]]
+    if line is None:
+        return [job.sampler, settings, NOTHING, *[""] * len(marks), "", "", ""]
+    found = line["found"]
+    spread = f"± {stdev(found):.2f} ({min(found):.2f} to {max(found):.2f})"
+    means = [f"{line['curve'][mark]:.2f}" for mark in marks[:-1]]
+    return [
+        job.sampler,
+        settings,
+        str(line["seeds"]),
+        *means,
+        f"{mean(found):.2f}",
+        spread,
+        f"{line['distinct']:.0f}",
+        f"{line['search_seconds']:.2g}",
+    ]

@@ -1,0 +1,226 @@
+"""Samplers compared: many searches of each, with accuracies that are looked up or estimated.
+
+    python experiments/samplers.py --table NASBENCH201.csv --cells CELLS.csv --processes 2 --seconds 3000
+
+Jobs on NAS-Bench-201 make 100 evaluations: the sampler is given the validation accuracy after 12
+epochs, and what counts is the test accuracy after 200 epochs of its answer, which it never sees. Jobs on
+the DARTS space make 300 evaluations by the judge that is fitted to CELLS.csv, and what counts is its
+estimate of the answer. Seeds count from 0, and cells are asked one at a time, as `xnas sample` does by
+default.
+
+A job is one line of results/samplers.jsonl, written when all its seeds are done.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import torch
+
+from jobs import Budget, Job, Record, ResultsFile, chosen, overview, play, script, usual_results
+from watch import ran_on
+from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
+from xnas.runs.sample_config import settings_text
+from xnas.samplers import SAMPLERS, Result
+from xnas.space.encoding import encoding_of
+
+RESULTS = "samplers.jsonl"
+MARKS = (10, 25, 50, 100, 200, 300)
+"""Evaluations after which the best cell so far is recorded."""
+SPACES = {"table": "nasbench201", "surrogate": "darts"}
+EVALUATIONS = {"table": 100, "surrogate": 300}
+TINY_SEEDS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(Job):
+    """Searches of one sampler with the same settings and consecutive seeds."""
+
+    sampler: str
+    evaluator: str
+    seeds: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    data: str = "cifar10"
+    planned: float = 60.0
+
+    @property
+    def command(self) -> str:
+        """What a user would type for the search of one seed; FILE is the table or the file of cells."""
+        settings = settings_text(self.options)
+        given = f" --settings {settings}" if settings else ""
+        return (
+            f"xnas sample --space {SPACES[self.evaluator]} --sampler {self.sampler}{given} --evaluator "
+            f"{self.evaluator} --truth FILE --evaluations {EVALUATIONS[self.evaluator]} --seed SEED"
+        )
+
+
+def _job(evaluator: str, sampler: str, seeds: int, planned: float = 60.0, **options: object) -> Sampling:
+    words = [evaluator, sampler, *(f"{name}-{value}" for name, value in options.items())]
+    return Sampling(
+        name="-".join(words),
+        sampler=sampler,
+        evaluator=evaluator,
+        seeds=seeds,
+        options=options,
+        planned=planned,
+    )
+
+
+MANY, SOME, FEW = 500, 50, 20
+"""Seeds: of samplers that fit no network, of those that fit quickly, and of all others."""
+JOBS = (
+    _job("table", "random", MANY),
+    _job("table", "evolution", MANY),
+    _job("table", "evolution", MANY, population=10, sample=3),
+    _job("table", "local", MANY),
+    _job("table", "controller", MANY, controller="logits"),
+    _job("table", "controller", SOME),
+    _job("table", "progressive", FEW),
+    _job("table", "latent", FEW),
+    _job("table", "bananas", FEW),
+    _job("table", "npenas", FEW),
+    _job("table", "tpe", SOME),
+    _job("table", "proxy", FEW, proxy="params"),
+    _job("surrogate", "random", FEW),
+    _job("surrogate", "evolution", FEW),
+    _job("surrogate", "local", FEW),
+    _job("surrogate", "controller", FEW, controller="logits"),
+    _job("surrogate", "controller", FEW),
+    _job("surrogate", "progressive", FEW),
+    _job("surrogate", "latent", FEW),
+    _job("surrogate", "bananas", FEW),
+    _job("surrogate", "npenas", FEW),
+    _job("surrogate", "tpe", FEW),
+    _job("surrogate", "proxy", FEW, proxy="params"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What one search came to."""
+
+    found: tuple[float, ...]
+    """Percent, of the best cell after each of the marks."""
+    distinct: int
+    """Different cells among those evaluated."""
+    seconds: float
+
+
+def search(job: Sampling, seed: int, *, table: Path, cells: Path) -> Searched:
+    """Play one search to its end; a sampler that runs out of cells ends early."""
+    torch.set_num_threads(1)
+    began = time.perf_counter()
+    value, worth = _accuracies(job.evaluator, table if job.evaluator == "table" else cells)
+    evaluations = EVALUATIONS[job.evaluator]
+    options = dict(job.options)
+    if "evaluations" in {declared.name for declared in fields(SAMPLERS[job.sampler].settings)}:
+        options.setdefault("evaluations", evaluations)
+    sampler = SAMPLERS[job.sampler](encoding_of(SPACES[job.evaluator]), seed, options)
+    seen: set[str] = set()
+    found = []
+    for count in range(1, evaluations + 1):
+        trial = sampler.ask()
+        if trial is None:
+            break
+        seen.add(trial.genotype.to_json())
+        sampler.tell(Result(number=trial.number, value=value(trial.genotype) / 100, state="done"))
+        if count in MARKS:
+            found.append(worth(sampler.best().genotype))
+    marks = sum(mark <= evaluations for mark in MARKS)
+    found += [worth(sampler.best().genotype)] * (marks - len(found))
+    return Searched(tuple(found), len(seen), time.perf_counter() - began)
+
+
+@cache
+def _accuracies(evaluator: str, path: Path) -> tuple[Any, Any]:
+    """What a sampler is given of a cell, and what counts at the end, both in percent."""
+    if evaluator == "table":
+        benchmark = TabularBenchmark.load(path)
+        return partial(benchmark.accuracy, epochs=12, split="valid"), benchmark.accuracy
+    judge = SurrogateBenchmark.load(path)
+    return judge.accuracy, judge.accuracy
+
+
+def random_expectation(table: TabularBenchmark, draws: int) -> float:
+    """The expected test accuracy of the best of so many random cells by validation after 12 epochs."""
+    ordered = sorted(table.entries.values(), key=lambda entry: entry.valid_12)
+    count = len(ordered)
+    return sum(
+        (((i + 1) / count) ** draws - (i / count) ** draws) * entry.test_200
+        for i, entry in enumerate(ordered)
+    )
+
+
+def run(job: Sampling, arguments: Namespace) -> Record:
+    """Play all searches of a job."""
+    seeds = TINY_SEEDS if arguments.tiny else job.seeds
+    one = partial(search, job, table=arguments.table, cells=arguments.cells)
+    if arguments.processes == 1:
+        searched = [one(seed) for seed in range(seeds)]
+    else:
+        with ProcessPoolExecutor(arguments.processes) as pool:
+            searched = list(pool.map(one, range(seeds), chunksize=max(1, seeds // 50)))
+    found = [round(s.found[-1], 3) for s in searched]
+    marks = [mark for mark in MARKS if mark <= EVALUATIONS[job.evaluator]]
+    record = {
+        "job": job.name,
+        "command": job.command,
+        "sampler": job.sampler,
+        "evaluator": job.evaluator,
+        "settings": dict(job.options),
+        "evaluations": EVALUATIONS[job.evaluator],
+        "seeds": seeds,
+        "found": found,
+        "curve": {
+            str(mark): round(mean(s.found[i] for s in searched), 4) for i, mark in enumerate(marks)
+        },
+        "distinct": round(mean(s.distinct for s in searched), 2),
+        "search_seconds": round(median(s.seconds for s in searched), 4),
+        "at_once": arguments.processes,
+        **ran_on("cpu"),
+    }
+    if job.sampler == "random" and job.evaluator == "table":
+        benchmark = TabularBenchmark.load(arguments.table)
+        record["expected"] = round(random_expectation(benchmark, EVALUATIONS["table"]), 4)
+    print(json.dumps({k: record[k] for k in ("job", "seeds", "curve", "search_seconds")}), flush=True)
+    return record
+
+
+def _arguments(words: Sequence[str]) -> Namespace:
+    parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    add = parser.add_argument
+    add("--table", type=Path, required=True, help="the CSV of NAS-Bench-201")
+    add("--cells", type=Path, required=True, help="a CSV of DARTS cells with accuracies")
+    add("--processes", type=int, default=1, help="searches in parallel")
+    add("--seconds", type=float, help="begin no job later than this")
+    add("--only", nargs="+", metavar="NAME", help="these jobs alone")
+    add("--list", action="store_true", help="say what is done and what is left")
+    add("--tiny", action="store_true", help=f"rehearse with {TINY_SEEDS} seeds of each")
+    return parser.parse_args(words)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Play what is left, or list it; 0 when nothing is left, 3 otherwise."""
+    arguments = _arguments(list(sys.argv[1:] if given is None else given))
+    results = ResultsFile(usual_results(RESULTS, tiny=arguments.tiny))
+    jobs = [job for job in chosen(JOBS, arguments.only) if job.sampler in SAMPLERS]
+    if arguments.list:
+        print(overview(jobs, results))
+        return 0
+    budget = Budget(arguments.seconds)
+    left = play(jobs, results, budget, partial(run, arguments=arguments), lambda _: None)
+    return 3 if left else 0
+
+
+if __name__ == "__main__":
+    script(main)
