@@ -122,6 +122,9 @@ SIZES = {
     "benchmark": Size(
         settings={"epochs": 20, "batch_size": 96, "cells": 5, "channels": 16}, space="nasbench201"
     ),
+    "whole-benchmark": Size(
+        settings={"epochs": 50, "batch_size": 96, "cells": 5, "channels": 16}, space="nasbench201"
+    ),
     "few": Size(
         settings={"epochs": 100, "batch_size": 96, "cells": 1, "channels": 12},
         space="nasbench201",
