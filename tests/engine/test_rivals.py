@@ -17,6 +17,8 @@ CHANCE = 0.1
 
 
 def playing(name, **arguments):
+    if METHODS[name].recipe_on("darts").partial_channels:
+        arguments["channels"] = 8
     return prepare(tiny(method=name, backend="reference", **arguments), stripes()).search
 
 
@@ -61,11 +63,12 @@ def test_a_stopped_search_resumes_inside_an_epoch_bit_for_bit(name):
 def test_on_digits_every_method_beats_chance(name, tmp_path):
     config = SearchConfig(
         method=name,
+        space="darts" if name == "pdarts" else "nasbench201",
         out=tmp_path / "run",
         epochs=6,
         batch_size=32,
-        cells=3,
-        channels=4,
+        cells=3 if name == "pdarts" else 1,
+        channels=8,
         device="cpu",
         seed=1,
         gap_every=100,

@@ -1,9 +1,19 @@
 """DrNAS: gradients of Dirichlet samples, and the private functions of PyTorch that give them."""
 
-import torch
-from method_games import COMMON, edges_of, near, row
+from functools import partial
 
-from xnas.methods.drnas import Dirichlet, concentration, dirichlet_pull_back, kl_to_uniform, sampled
+import torch
+from method_games import COMMON, edges_of, near, one_edge, row
+
+from xnas.methods.drnas import (
+    Dirichlet,
+    concentration,
+    dirichlet_pull_back,
+    drnas,
+    kl_gradient,
+    kl_to_uniform,
+    sampled,
+)
 
 EVERYONE = torch.ones(1, 3, dtype=torch.bool)
 
@@ -32,6 +42,19 @@ def test_mean_and_divergence_of_the_common_example():
     uniform = torch.distributions.Dirichlet(torch.ones(3).double())
     own = torch.distributions.Dirichlet(b)
     torch.testing.assert_close(kl_to_uniform(b), torch.distributions.kl_divergence(own, uniform))
+
+
+def test_the_gradient_of_the_divergence_is_autograds():
+    logits = row(*COMMON["logits"]).requires_grad_()
+    loss = 1e-3 * kl_to_uniform(concentration(logits)).sum()
+    (expected,) = torch.autograd.grad(loss, logits)
+    torch.testing.assert_close(kl_gradient(edges_of()), expected)
+    mixture, method = one_edge(partial(drnas, kl=True))
+    mixture.grad = row(0, 0, 0)
+    method.drawn["normal"].copy_(row(0.2, 0.3, 0.5))
+    method.step()
+    torch.testing.assert_close(method.logits[0].grad, expected)
+    assert method.adam.param_groups[0]["weight_decay"] == 0
 
 
 def test_the_gradient_of_the_logits_is_that_of_torch_distributions():

@@ -20,10 +20,12 @@ from torch.nn.functional import elu
 
 from xnas.methods.game import Game
 from xnas.methods.learner import living
-from xnas.methods.logits import Edges, Softmax, WeighedLogits, masked_softmax
+from xnas.methods.logits import WEIGHT_DECAY, Edges, Softmax, WeighedLogits, masked_softmax
 from xnas.methods.protocol import Step
 from xnas.methods.recipes import BENCHMARK, DARTS, by_space
 from xnas.methods.registered import METHODS
+
+KL_STRENGTH = 1e-3
 
 
 def concentration(logits: Tensor) -> Tensor:
@@ -55,6 +57,14 @@ def kl_to_uniform(concentrations: Tensor) -> Tensor:
     return total.lgamma() - concentrations.lgamma().sum(-1) - ones.lgamma() + spread.sum(-1)
 
 
+def kl_gradient(edges: Edges) -> Tensor:
+    """The gradient of 1e-3 · KL(Dir(b) ‖ Dir(1)), summed over edges, by α, (forecasters, experts)."""
+    b = concentration(edges.logits)
+    total, experts = b.sum(-1, keepdim=True), b.shape[-1]
+    by_b = (b - 1) * torch.polygamma(1, b) - (total - experts) * torch.polygamma(1, total)
+    return KL_STRENGTH * by_b * edges.logits.clamp(max=0).exp()
+
+
 class Dirichlet(Softmax):
     """The belief is the mean of Dirichlet(b); cells multiply by a sample."""
 
@@ -80,9 +90,16 @@ class Dirichlet(Softmax):
         return masked_softmax(edges.logits, edges.alive)
 
 
-def drnas(mixtures: Mapping[str, nn.Parameter], game: Game) -> WeighedLogits:
-    """Samples of a Dirichlet distribution, in one stage."""
-    return WeighedLogits("drnas", mixtures, game, relaxation=Dirichlet())
+def drnas(mixtures: Mapping[str, nn.Parameter], game: Game, *, kl: bool = False) -> WeighedLogits:
+    """Samples of a Dirichlet distribution, in one stage; `kl` takes the place of Adam's decay."""
+    return WeighedLogits(
+        "drnas",
+        mixtures,
+        game,
+        relaxation=Dirichlet(),
+        logit_terms=[kl_gradient] if kl else (),
+        weight_decay=0.0 if kl else WEIGHT_DECAY,
+    )
 
 
 PAPER = "Chen et al., 2021, arXiv:2006.10355"

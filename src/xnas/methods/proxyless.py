@@ -11,7 +11,8 @@ learn in every fifth round.
 
 Departure: the original spares experts that were not drawn weight decay and momentum. Here SGD applies
 both to them, as in every method that draws. Departure: it searches the layers of an inverted-bottleneck
-network, here these are the package's cells. There is no warm-up with another rate.
+network, here these are the package's cells. There is no warm-up with
+another rate, and no label smoothing.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ Its block, SharpSepConv, is the separable convolution of all spaces here, where 
 nor more channels between its stages. `flood_conv_3x3`, `sharp_dil_conv_3x3` and `sharp_dil_conv_5x5`
 are those that differ: operations for a space of your own.
 
+Departure: images are not cut out or augmented by AutoAugment in the search, unless you ask for it.
+
 Departure: the published cell of the paper's table comes from the plain weighting, not from Max-W.
 """
 

@@ -60,6 +60,7 @@ def snas(mixtures: Mapping[str, nn.Parameter], game: Game) -> WeighedLogits:
         schedule=cooling(game.epochs),
         start=1.0,
         noise=0.01,
+        gradient_clip=10.0,
     )
 
 
