@@ -5,7 +5,7 @@ import torch
 from searching import stripes, tiny
 
 from xnas import SearchConfig, search
-from xnas.engine import end_epoch, play_round, restore_search, search_state
+from xnas.engine import captured_round, end_epoch, play_round, restore_search, search_state
 from xnas.engine.capture import copied
 from xnas.methods import METHODS
 from xnas.runs.prepare import prepare
@@ -17,9 +17,10 @@ CHANCE = 0.1
 
 
 def playing(name, **arguments):
+    arguments = {"backend": "reference"} | arguments
     if METHODS[name].recipe_on("darts").partial_channels:
         arguments["channels"] = 8
-    return prepare(tiny(method=name, backend="reference", **arguments), stripes()).search
+    return prepare(tiny(method=name, **arguments), stripes()).search
 
 
 def play_to(engine, rounds):
@@ -78,3 +79,27 @@ def test_on_digits_every_method_beats_chance(name, tmp_path):
     assert last.train_accuracy > 2 * CHANCE
     assert last.valid_accuracy > 1.5 * CHANCE
     assert result.genotype is not None
+
+
+def mixtures_after_an_epoch(name, *, capture, **arguments):
+    """The second of three, in which every method learns: 5 rounds, of which one is the tenth."""
+    found = playing(name, **arguments)
+    found.epoch = 1
+    found.begin_epoch()
+    play_one = captured_round(found) if capture else lambda: play_round(found)
+    for _ in range(found.settings.rounds_per_epoch):
+        play_one()
+    found.method.check()
+    return {kind: m.detach().clone() for kind, m in found.mixtures.items()}
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].stages_on("darts")])
+def test_captured_rounds_are_the_eager_ones(name, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
+    eager, captured = (
+        mixtures_after_an_epoch(name, capture=capture, device="cuda") for capture in (False, True)
+    )
+    for kind, mixture in eager.items():
+        torch.testing.assert_close(captured[kind], mixture, rtol=1e-3, atol=1e-4)

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from xnas.methods.chosen_paths import Path, PathChooser, best_of
 from xnas.methods.controller import Controller
 from xnas.methods.game import Game
-from xnas.methods.learner import take_over, whole_state
+from xnas.methods.learner import every, take_over, whole_state
 from xnas.methods.passes import Looks, Passes
 from xnas.methods.protocol import Step
 from xnas.methods.recipes import DARTS
@@ -62,9 +62,9 @@ class Enas(PathChooser):
         cells = self.controller.sample(self.masks, passes.draw, 1)
         return {kind: path[0] for kind, path in cells.paths.items()}
 
-    def learns(self, epoch: int, round_in_epoch: int) -> bool:  # noqa: ARG002 - the protocol's
+    def learns(self, epoch: int, round_in_epoch: int) -> bool:
         """Whether the controller learns in this round."""
-        return (round_in_epoch + 1) % SAMPLES == 0
+        return every(SAMPLES, self.game, epoch, round_in_epoch)
 
     def step(self) -> None:
         """Learn nothing: a gradient by mixtures says nothing about sampled cells."""

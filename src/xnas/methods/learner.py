@@ -88,6 +88,11 @@ class Learner:
                 )
 
 
+def every(count: int, game: Game, epoch: int, round_in_epoch: int) -> bool:
+    """Whether a round is the last of so many; epochs that are shorter are counted through."""
+    return (epoch * game.rounds_per_epoch + round_in_epoch + 1) % count == 0
+
+
 def whole_state(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors by kind as a state: detached, and still the live ones."""
     return {kind: values.detach() for kind, values in tensors.items()}

@@ -24,6 +24,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from xnas.methods.game import Game
+from xnas.methods.learner import every
 from xnas.methods.logits import Edges, Softmax, WeighedLogits, gumbel, one_hot_of, pull_back
 from xnas.methods.protocol import Step
 from xnas.methods.recipes import DARTS
@@ -80,7 +81,7 @@ class Proxyless(WeighedLogits):
 
     def learns(self, epoch: int, round_in_epoch: int) -> bool:
         """Whether the logits learn in this round."""
-        return epoch > 0 and (round_in_epoch + 1) % EVERY == 0
+        return epoch > 0 and every(EVERY, self.game, epoch, round_in_epoch)
 
 
 class ProxylessTwo(Proxyless):

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.methods.game import Game
-from xnas.methods.learner import take_over
+from xnas.methods.learner import every, take_over
 from xnas.methods.logits import WeighedLogits, masked_softmax
 from xnas.methods.passes import Passes
 from xnas.methods.proxyless import BETAS, LEARNING_RATE, PAPER, RECIPE, FullGates
@@ -53,7 +53,7 @@ class Reinforced(WeighedLogits):
 
     def learns(self, epoch: int, round_in_epoch: int) -> bool:
         """Whether the paths of this round are rewarded."""
-        return epoch > 0 and (round_in_epoch + 1) % PATHS == 0
+        return epoch > 0 and every(PATHS, self.game, epoch, round_in_epoch)
 
     @torch.no_grad()
     def learn(self, passes: Passes) -> None:
