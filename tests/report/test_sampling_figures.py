@@ -20,3 +20,10 @@ def test_it_draws_the_best_so_far_and_the_front(tmp_path):
     assert list(sizes.lines[1].get_xdata()) == [1, 3]
     svg, _ = save_figure(draw_evaluations(records, "random"), tmp_path, "evaluations")
     assert svg.read_bytes().startswith(b"<?xml")
+
+
+def test_cells_at_chance_do_not_press_the_others_together():
+    values = [0.1] + [0.9 + place / 1000 for place in range(20)]
+    records = [record(number, value, max(values[: number + 1])) for number, value in enumerate(values)]
+    for axes in draw_evaluations(records, "random").axes:
+        assert 85 < axes.get_ylim()[0] < 90.1

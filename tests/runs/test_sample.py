@@ -1,16 +1,20 @@
 """Whole searches by sampling: run folders, resumption, refusals."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 
 import pytest
 from benchmark_files import read_once
+from commands import call
 from nasbench201 import rows, write_table
 
 from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import DamagedFileError, FinishedError, RoundError
 from xnas.process.interrupt import Interrupted
 from xnas.runs import sample as runs
+from xnas.runs.benchmark_evaluators import TableEvaluator
 from xnas.runs.displays import Silence
 from xnas.runs.pools import LocalPool, PoolKind
 from xnas.samplers import SAMPLERS
@@ -240,3 +244,33 @@ def test_what_a_sampler_remarks_is_recorded_and_its_warning_shown(config, tmp_pa
         display=Display(),
     )
     assert ["the controller has collapsed" in line for line in warned] == [True]
+
+
+def test_a_search_killed_at_any_byte_of_its_ledger_resumes_to_the_same(config):
+    config = replace(config, evaluations=6)
+    sample(config)
+    whole = files(config.out)
+    ledger, ends = config.out / "ledger.jsonl", len(whole["ledger.jsonl"])
+    for cut in {0, 1, 40, 58, 59, *range(60, ends, ends // 25), ends - 1, ends}:
+        (config.out / "genotype.json").unlink()
+        ledger.write_bytes(whole["ledger.jsonl"][:cut])
+        resume_sampling(config.out)
+        assert files(config.out) == whole, cut
+
+
+def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch, capsys):
+    """Ctrl-C during the fifth evaluation: it is finished, and the search stops."""
+    evaluate = TableEvaluator.evaluate
+
+    def interrupted(self, trial, folder):
+        if trial.number == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return evaluate(self, trial, folder)
+
+    monkeypatch.setattr(TableEvaluator, "evaluate", interrupted)
+    flags = ["--space", "nasbench201", "--evaluator", "table", "--truth", config.truth, "--sampler"]
+    status, _, told = call(capsys, "sample", *flags, "random", "--out", config.out)
+    assert status == 130
+    assert told == f"xnas: stopped after evaluation 5; resume with: xnas sample --resume {config.out}\n"
+    assert not (config.out / "genotype.json").exists()
+    assert len(resume_sampling(config.out).evaluations) == 100

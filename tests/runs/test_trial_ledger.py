@@ -1,7 +1,9 @@
 """The ledger of a search by sampling: written, torn, damaged, replayed."""
 
 import json
+import shutil
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from sampling_games import failed, planted, play
@@ -10,6 +12,8 @@ from xnas.errors import DamagedFileError, VersionError
 from xnas.runs.trial_ledger import TrialLedger, replay
 from xnas.samplers import SAMPLERS, Result
 from xnas.space import encoding_of
+
+SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def evolution(seed=0):
@@ -50,6 +54,28 @@ def test_costs_are_not_in_it(tmp_path):
     ledger.tell(Result(number=0, value=0.5, state="done", at=12, cost={"seconds": 3.0}))
     last = json.loads(ledger.path.read_text().splitlines()[-1])
     assert last == {"event": "tell", "number": 0, "value": 0.5, "state": "done", "at": 12}
+
+
+def test_the_frozen_ledger_of_version_1_is_read_and_replayed(tmp_path):
+    """Written by `evolution` above, 12 trials, three in parallel, the sixth failed."""
+    path = tmp_path / "ledger.jsonl"
+    shutil.copy(SAMPLES / "ledger-v1.jsonl", path)
+    ledger, sampler = opened(path), evolution()
+    replay(ledger.events, sampler, path, "xnas 0.1.0")
+    assert (sampler.book.asked, sampler.book.failed) == (12, 1)
+    assert path.read_bytes() == (SAMPLES / "ledger-v1.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_every_line_is_on_the_disk_if_that_matters(tmp_path, monkeypatch, durable):
+    synced = []
+    ledger = TrialLedger(tmp_path / "ledger.jsonl", nullcontext, durable=durable)
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(ledger.path.read_text().count("\n")))
+    ledger.ask(evolution().ask())
+    ledger.tell(Result(number=0, value=0.5, state="done"))
+    assert synced == ([2, 3] if durable else [])
+    ledger.sync()
+    assert synced[-1] == 3
 
 
 def test_a_torn_last_line_is_cut_off_wherever_it_is_torn(path):

@@ -35,6 +35,9 @@ def draw_evaluations(records: Sequence[Sampled], title: str) -> Figure:
         label="best so far",
     )
     progress.legend(loc="lower right")
+    lowest = _least_shown(values)
+    for axes in (progress, sizes):
+        axes.set_ylim(bottom=lowest)
     label_panel(progress, title, x="evaluations", y="validation accuracy (%)")
     front = pareto_front(records)
     sizes.plot([record.parameters / 1e6 for _, record in dots], values, ".", color=QUIET, markersize=3)
@@ -50,3 +53,10 @@ def draw_evaluations(records: Sequence[Sampled], title: str) -> Figure:
     sizes.legend(loc="lower right")
     label_panel(sizes, "accuracy and size", x="parameters (M)", y="validation accuracy (%)")
     return figure
+
+
+def _least_shown(values: Sequence[float]) -> float:
+    """Leave out cells that learned nothing, which would press the others into one line."""
+    ordered = sorted(values)
+    tenth, best = ordered[len(ordered) // 10], ordered[-1]
+    return min(tenth, best - 1) - (best - tenth) / 10

@@ -142,7 +142,8 @@ def _file(config: SampleConfig, evaluator: str, space: str) -> Path:
     return config.truth
 
 
-EVALUATORS.add("table", EvaluatorKind(table_evaluator, "NAS-Bench-201's table", needs_images=False))
-EVALUATORS.add(
-    "surrogate", EvaluatorKind(surrogate_evaluator, "a judge of DARTS cells", needs_images=False)
-)
+for _name, _build, _summary in (
+    ("table", table_evaluator, "NAS-Bench-201's table"),
+    ("surrogate", surrogate_evaluator, "a judge of DARTS cells"),
+):
+    EVALUATORS.add(_name, EvaluatorKind(_build, _summary, needs_images=False, leaves_files=False))

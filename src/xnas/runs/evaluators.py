@@ -57,6 +57,8 @@ class EvaluatorKind:
     summary: str
     """What it does, in one line."""
     needs_images: bool = True
+    leaves_files: bool = True
+    """Whether an evaluation leaves anything in its folder, which a lost ledger would not know of."""
 
 
 EVALUATORS: Registry[EvaluatorKind] = Registry("evaluator")

@@ -153,7 +153,8 @@ class SampleJob:
     def play(self, folder: RunFolder, saved: ConfigFile, changes: dict[str, Any]) -> SampleResult:
         """Evaluate what is left, and conclude."""
         config = self.config
-        ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors)
+        durable = EVALUATORS[config.evaluator].leaves_files
+        ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=durable)
         costs = CostsFile(folder.path / COSTS, folder.storage_errors)
         replay(ledger.events, self.sampler, ledger.path, _writer(folder))
         loop = SampleLoop(
@@ -204,6 +205,7 @@ class SampleJob:
 
     def _conclude(self, folder: RunFolder, loop: SampleLoop, costs: CostsFile) -> SampleResult:
         """Write the curve, its figure and, last, the best cell."""
+        loop.ledger.sync()
         best = self.sampler.best()
         records = records_of(loop.told, self.evaluator.size, costs.seconds())
         value = next(one.result.value for one in loop.told if one.trial.number == best.number)

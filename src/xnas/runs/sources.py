@@ -24,12 +24,11 @@ from xnas.data import (
 )
 from xnas.data.augment import Augmentation
 from xnas.data.sizes import Size
+from xnas.data_options import DataOptions
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, DatasetError
 from xnas.runs.config_file import ConfigFile, images_of
 from xnas.runs.run_folder import RUNS, RunFolder
-from xnas.runs.search_config import SearchConfig
-from xnas.runs.train_config import TrainConfig
 
 EMBEDDED = "digits"
 
@@ -183,7 +182,7 @@ def require_outside(out: Path, data: str) -> None:
 def saved_images(
     path: Path,
     saved: ConfigFile,
-    config: SearchConfig | TrainConfig,
+    config: DataOptions,
     data: Images | None,
     kind: str,
 ) -> Images:
@@ -207,7 +206,7 @@ def saved_images(
     return images
 
 
-def _loaded_again(path: Path, saved: ConfigFile, config: SearchConfig | TrainConfig) -> Images:
+def _loaded_again(path: Path, saved: ConfigFile, config: DataOptions) -> Images:
     try:
         return load_data(str(saved.data), config)
     except (ConfigError, DatasetError) as error:

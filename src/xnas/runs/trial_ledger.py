@@ -4,9 +4,10 @@
     {"event": "ask", "number": 17, "genotype": {...}, "budget": 24, "parent": 5}
     {"event": "tell", "number": 17, "value": 0.9312, "state": "done", "at": 24}
 
-A line is on the disk before the event has any effect outside of the process. So the ledger, with the
-settings in config.json, is the whole state of a search: a fresh sampler that is asked and told the same
-is where the old one was. A last line without its end was never acted upon, and is cut off.
+A line is on the disk before the event has any effect outside of the process, such as a folder. So the
+ledger, with the settings in config.json, is the whole state of a search: a fresh sampler that is asked
+and told the same is where the old one was. A last line without its end was never acted upon, and is
+cut off.
 """
 
 from __future__ import annotations
@@ -48,9 +49,19 @@ class Event:
 class TrialLedger:
     """The file, which only grows; `storage_errors` explains failures of the file system."""
 
-    def __init__(self, path: Path, storage_errors: Callable[[], AbstractContextManager[None]]) -> None:
-        """Read what is there, if anything; raises for a damaged line, and cuts off a torn last one."""
-        self.path, self.storage_errors = path, storage_errors
+    def __init__(
+        self,
+        path: Path,
+        storage_errors: Callable[[], AbstractContextManager[None]],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Read what is there, if anything; raises for a damaged line, and cuts off a torn last one.
+
+        `durable` brings every line to the disk before the next step. Where evaluations leave nothing
+        outside of the process it is not needed: a search whose last lines are lost asks them again.
+        """
+        self.path, self.storage_errors, self.durable = path, storage_errors, durable
         self.events: list[Event] = []
         """What the file held when it was opened."""
         self._asked, self._open = 0, set[int]()
@@ -80,11 +91,17 @@ class TrialLedger:
         told = {"number": result.number, "value": result.value, "state": result.state, "at": result.at}
         self._append({"event": "tell", **told, **reason})
 
+    def sync(self) -> None:
+        """Bring all lines to the disk."""
+        with self.storage_errors(), self.path.open("ab") as file:
+            os.fsync(file.fileno())
+
     def _append(self, event: dict[str, Any]) -> None:
         with self.storage_errors(), self.path.open("ab") as file:
             file.write(_line(event))
-            file.flush()
-            os.fsync(file.fileno())
+            if self.durable:
+                file.flush()
+                os.fsync(file.fileno())
 
     def _whole_lines(self) -> list[bytes]:
         """All lines but a torn last one, which is removed from the file."""
