@@ -42,7 +42,15 @@ def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list
 
 def _header(evaluator: str) -> tuple[str, ...]:
     marks = [f"after {mark}" for mark in MARKS if mark <= EVALUATIONS[evaluator]]
-    return "sampler", "settings", "searches", *marks, "spread", "distinct cells", "CPU seconds per search"
+    return (
+        "sampler",
+        "settings",
+        "searches",
+        *marks,
+        "spread",
+        "distinct cells",
+        "CPU seconds per search",
+    )
 
 
 def _rows(evaluator: str, results: Results) -> list[tuple[str, list[str]]]:

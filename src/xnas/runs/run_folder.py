@@ -29,11 +29,15 @@ from xnas.words import counted
 RUNS = Path("runs")
 """Where run folders are made that the user does not name."""
 ARCHITECTURE_FILES = tuple(f"{key}.json" for key in ARCHITECTURES)
-WRITTEN = ("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard")
-WRITTEN += ("ledger.jsonl", "costs.jsonl", "trials")
+WRITTEN = (
+    *("metrics.jsonl", "checkpoints", "best", "figures", "tensorboard"),
+    *("ledger.jsonl", "costs.jsonl", "trials"),
+)
 """What a run writes into without replacing it."""
-READ = (NAME, "metrics.jsonl", *ARCHITECTURE_FILES, "model.json", "model.safetensors")
-READ += ("ledger.jsonl", "costs.jsonl")
+READ = (
+    *(NAME, "metrics.jsonl", *ARCHITECTURE_FILES, "model.json", "model.safetensors"),
+    *("ledger.jsonl", "costs.jsonl"),
+)
 """What a resumed run reads: a pipe would block it, an endless device would fill its memory."""
 MOVED = "copy the run folder elsewhere and resume it there"
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
