@@ -13,6 +13,7 @@ Departure: `none` is never kept, as in all cells here. Ties go to the first oper
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -205,7 +206,7 @@ def decision_epochs(steps: int, epochs: int) -> list[int]:
     More or fewer epochs than the decisions need stretch or shorten what is between them.
     """
     published = BETWEEN * (steps - 1) + 1
-    return [min(k * BETWEEN * epochs // published, epochs - 1) for k in range(steps)]
+    return [min(math.ceil(k * BETWEEN * epochs / published), epochs - 1) for k in range(steps)]
 
 
 def _picked(candidates: list[T], looks: Looks) -> T:
