@@ -67,7 +67,7 @@ class Sampled(Plain):
 
     def __init__(self, mixtures, game):
         super().__init__(mixtures, game)
-        self.temperature = torch.ones(())
+        self.temperature = torch.ones((), device=next(iter(mixtures.values())).device)
         self.begun = []
         self.resting = set()
 
@@ -82,7 +82,8 @@ class Sampled(Plain):
         found = {}
         for kind, logits in self.logits.items():
             tiny = torch.finfo(logits.dtype).tiny
-            uniform = torch.rand(logits.shape, generator=passes.draw).clamp(tiny, 1 - 1e-7)
+            drawn = torch.rand(logits.shape, device=logits.device, generator=passes.draw)
+            uniform = drawn.clamp(tiny, 1 - 1e-7)
             noisy = logits / self.temperature - (-uniform.log()).log()
             best = noisy.argmax(-1, keepdim=True)
             found[kind] = torch.zeros_like(logits).scatter_(-1, best, 1.0)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
 SAMPLING = (ROOT / "docs" / "sampling.md").read_text(encoding="utf8")
+METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf8")
 SHOWN = README + GUIDE
 
 
@@ -39,7 +40,8 @@ def codes():
     """Code of the documents; that of the guides is slow."""
     found = [pytest.param(code) for code in blocks("python", README)]
     return found + [
-        pytest.param(code, marks=pytest.mark.slow) for code in blocks("python", GUIDE + SAMPLING)
+        pytest.param(code, marks=pytest.mark.slow)
+        for code in blocks("python", GUIDE + SAMPLING + METHODS)
     ]
 
 

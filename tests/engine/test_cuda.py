@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 from datasets_made import make_image
+from hooked import Corrected, Sampled, SecondOrder, hooked
 from searching import stripes, tiny
 
 from xnas import resume_search, search
@@ -17,6 +18,7 @@ from xnas.data import load_data
 from xnas.data.sometimes import Sometimes
 from xnas.engine import captured_round, end_epoch, play_round, search_state
 from xnas.engine.capture import copied
+from xnas.methods import METHODS
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
 from xnas.runs.prepare import prepare
@@ -313,3 +315,43 @@ def test_the_same_seed_is_the_same_search_twice(tmp_path, monkeypatch, space, ce
     for name in ("one", "two"):
         search(tiny(out=tmp_path / name, **settings), stripes())
     assert told(tmp_path / "one") == told(tmp_path / "two")
+
+
+@pytest.mark.parametrize("backend", ["reference", "fused"])
+@pytest.mark.parametrize("method", [Sampled, SecondOrder, Corrected])
+def test_captured_rounds_of_methods_with_hooks_are_the_eager_ones(method, backend):
+    eager, captured = (
+        hooked(method, device="cuda", backend=backend, channels=8, batch_size=16, images=160)
+        for _ in range(2)
+    )
+    for found in (eager, captured):
+        found.method.resting = {(0, 1)}  # where a method rests: a second graph
+    play_one = captured_round(captured)
+    for _ in range(3):
+        play_round(eager)
+        play_one()
+    alike(captured, eager, sums=MIXTURES)
+    counts = [
+        {name: int(b) for name, b in found.supernet.named_buffers() if "num_batches" in name}
+        for found in (captured, eager)
+    ]
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("space", [("darts", 3), ("nasbench201", 1)])
+@pytest.mark.parametrize("name", [name for name in METHODS if METHODS[name].stages == ()])
+def test_rounds_of_every_method_are_captured(name, space):
+    settings = {"method": name, "space": space[0], "cells": space[1], "channels": 16, "epochs": 50}
+    if METHODS[name].recipe_on(space[0]).partial_channels is None:
+        settings["backend"] = "fused"
+    eager, captured = (begun(**settings) for _ in range(2))
+    for found in (eager, captured):
+        found.epoch = 40  # nobody rests any more
+        found.begin_epoch()
+    play_one = captured_round(captured)
+    for _ in range(2):
+        play_round(eager)
+        play_one()
+    captured.method.check()
+    for kind, mixture in eager.mixtures.items():
+        torch.testing.assert_close(captured.mixtures[kind], mixture, **IN_BFLOAT16)

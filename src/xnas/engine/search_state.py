@@ -61,9 +61,7 @@ def restore_search(search: Search, state: dict[str, Any]) -> None:
         require_device(state["dropout"], search.device)
         if state.get("stage", 0) != search.settings.stage:
             raise ValueError(f"it is of stage {state['stage']}, not {search.settings.stage}")
-        there = set(search.deleted)
-        deleted = [(kind, f, e) for kind, f, e in state["deleted"]]
-        remove_experts(search, [expert for expert in deleted if expert not in there])
+        _delete_again(search, state)
         search.supernet.load_state_dict(state["supernet"])
         search.method.load_state_dict(state["method"])
         take_over_momenta(search.weight_optimizer, state["weight_optimizer"])
@@ -89,10 +87,17 @@ def restore_supernet(search: Search, state: dict[str, Any]) -> None:
     require_format(state, SEARCH_FORMAT, "search")
     with fitting("search"):
         require_position(state, epoch=search.settings.epochs)
-        remove_experts(search, [(kind, f, e) for kind, f, e in state["deleted"]])
+        _delete_again(search, state)
         search.supernet.load_state_dict(state["supernet"])
         search.epoch = state["epoch"]
         search.supernet.train()
+
+
+def _delete_again(search: Search, state: dict[str, Any]) -> None:
+    """Delete the experts of a saved state; those without which its stage began are gone already."""
+    there = set(search.deleted)
+    deleted = [(kind, f, e) for kind, f, e in state["deleted"]]
+    remove_experts(search, [expert for expert in deleted if expert not in there])
 
 
 def require_sound(search: Search) -> None:

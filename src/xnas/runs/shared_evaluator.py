@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -80,18 +81,19 @@ def loaded(evaluator: SharedEvaluator) -> Search:
     folder = RunFolder.open(evaluator.weights)
     config = ConfigFile.read(evaluator.weights, "search")
     settings = saved_options(SearchConfig, config.config, {"device": evaluator.device_name})
-    search = prepare(replace(settings, backend="reference"), evaluator.images).search
+    search: Search | None = None
     own = config.deciding(SearchConfig)
 
-    def restore(state: dict[str, object]) -> None:
+    def restore(state: dict[str, Any]) -> None:
         nonlocal search
         require_settings(state, own)
-        if search.deleted:  # by a checkpoint that did not fit
-            search = prepare(replace(settings, backend="reference"), evaluator.images).search
+        # Anew for each checkpoint: one that did not fit may have deleted experts.
+        prepared = prepare(replace(settings, backend="reference"), evaluator.images)
+        search = prepared.resumed(state).search
         restore_supernet(search, state)
 
     state = folder.checkpoints.newest(torch.device("cpu"), lambda _: None, restore)
-    if state is None:
+    if state is None or search is None:
         raise ConfigError(
             f"{evaluator.weights} holds no checkpoint, so there are no weights to evaluate cells by; "
             "give the folder of a search that has trained"
