@@ -31,6 +31,7 @@ from xnas.runs.train_plan import held_out_share, resolve
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize, NetworkSizes
+from xnas.words import counted
 
 HELD_OUT = 0.1
 """Share of the training images that values are measured on, where neither options nor recipe say."""
@@ -50,7 +51,8 @@ class TrainingEvaluator:
     def line(self) -> str:
         """What is done for a cell."""
         recipe = self.options.recipe
-        epochs = f"{self.options.epochs} epochs" if self.options.epochs else "the epochs of the recipe"
+        given = self.options.epochs
+        epochs = counted(given, "epoch") if given else "the epochs of the recipe"
         return (
             f"evaluated by training: recipe {recipe}, {epochs}, validated on "
             f"{self.options.validation:.0%} of the training images"
