@@ -10,14 +10,16 @@ import torch
 from hooked import Plain
 from searching import stripes, tiny
 
-from xnas import ConfigError, resume_search, search
+from xnas import ConfigError, SampleConfig, resume_search, search
 from xnas.engine import end_epoch, play_round, restore_search, search_state
 from xnas.engine.capture import copied
 from xnas.errors import DamagedFileError
 from xnas.methods import METHODS, Recipe, RegisteredMethod, Stage
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
+from xnas.runs.evaluators import EVALUATORS, evaluate_trial
 from xnas.runs.prepare import prepare
+from xnas.samplers import Trial
 
 FRESH = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, experts=2))
 KEPT = (
@@ -194,6 +196,19 @@ def test_a_run_stopped_at_the_first_round_of_a_stage_or_inside_it_resumes_alike(
         lines.append([{k: v for k, v in line.items() if k != "cost"} for line in found])
     assert lines[0] == lines[1]
     assert lines[0][-1]["experts_alive"] == {"normal": 12}
+
+
+def test_cells_are_measured_with_the_weights_of_the_last_stage(staged, tmp_path):
+    staged(FRESH)
+    found = search(tiny(**SMALL, out=tmp_path / "run"), stripes())
+    config = SampleConfig(
+        weights=tmp_path / "run", evaluator="shared", space="nasbench201", device="cpu"
+    )
+    evaluator = EVALUATORS["shared"].build(config, stripes())
+    trial = Trial(number=0, genotype=found.genotype)
+    result = evaluate_trial(evaluator, trial, tmp_path)
+    assert (result.state, result.at) == ("done", 4)
+    assert 0 < result.value <= 1
 
 
 @pytest.mark.parametrize("space", [{"space": "darts", "cells": 3}, {"cells": 1}])

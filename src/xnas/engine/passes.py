@@ -37,6 +37,7 @@ class SearchPasses:
         self.search = search
         self._due = False
         """Whether the next pass over the validation batch is the round's own."""
+        self._places: list[Place | None] = []
 
     @property
     def draw(self) -> torch.Generator:
@@ -56,6 +57,8 @@ class SearchPasses:
     @property
     def places(self) -> Sequence[Place | None]:
         """For each of `weights` the expert that it belongs to."""
+        if len(self._places) == len(self.search.weights):  # they only ever get fewer
+            return self._places
         found: dict[int, Place] = {}
         supernet = self.search.supernet
         for kind, mixture in self.search.mixtures.items():
@@ -65,7 +68,8 @@ class SearchPasses:
                         column = forecaster.names.index(name)
                         place = (kind, cell, edge, column)
                         found |= dict.fromkeys(map(id, expert.parameters()), place)
-        return [found.get(id(p)) for p in self.search.weights]
+        self._places = [found.get(id(p)) for p in self.search.weights]
+        return self._places
 
     def learn(self, method: Learning) -> None:
         """Let a method make the architecture step; the validation batch is seen at least once."""
@@ -99,12 +103,10 @@ class SearchPasses:
             search.tally.add_valid(loss, logits, labels)
             for kind, gradient in found[0].items():
                 search.tally.add_rewards(kind, -gradient)
-        return Seen(
-            loss=loss.detach(),
-            accuracy=accuracy(logits, labels),
-            mixtures=found[0],
-            weights=found[1],
-        )
+        # Means over all processes, as gradients are: methods decide by them, everywhere alike.
+        mean, right = loss.detach().clone(), accuracy(logits, labels)
+        search.ranks.average([mean, right])
+        return Seen(loss=mean, accuracy=right, mixtures=found[0], weights=found[1])
 
     def _losses(self, half: Half, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """The loss, and what gradients are taken of."""

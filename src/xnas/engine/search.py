@@ -244,7 +244,9 @@ def descend_train_loss(search: Search) -> dict[str, Tensor]:
     of_weights = [p.grad for p in search.weights if p.grad is not None]
     search.ranks.average([*of_weights, *gradients.values()])
     if isinstance(search.method, Correcting):
-        seen = Seen(loss=loss.detach(), accuracy=accuracy(logits, labels), mixtures=gradients)
+        mean, right = loss.detach().clone(), accuracy(logits, labels)
+        search.ranks.average([mean, right])
+        seen = Seen(loss=mean, accuracy=right, mixtures=gradients)
         search.method.correct(seen, search.passes)
     nn.utils.clip_grad_norm_(search.weights, search.settings.gradient_clip)
     search.weight_optimizer.step()

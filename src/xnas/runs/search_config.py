@@ -29,7 +29,7 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     GROUP: ClassVar[str] = "Search"
 
     method: str = option("xnas", group="Method")
-    """How operations are weighted and chosen: xnas, or darts (first order)."""
+    """How operations are weighted and chosen: xnas, or a rival that xnas methods lists."""
     space: str = "darts"
     """Search space: darts, nasbench201, or one that your code has registered."""
     epochs: int | None = option(None, at_least(1))
