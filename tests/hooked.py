@@ -67,7 +67,7 @@ class Sampled(Plain):
 
     def __init__(self, mixtures, game):
         super().__init__(mixtures, game)
-        self.temperature = torch.ones((), device=next(iter(mixtures.values())).device)
+        self.temperature = torch.ones((), device=next(iter(mixtures.values()), torch.ones(())).device)
         self.begun = []
         self.resting = set()
 
