@@ -47,7 +47,7 @@ def play(place):
     raise KeyboardInterrupt
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=300):
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until

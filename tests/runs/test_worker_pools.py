@@ -24,6 +24,13 @@ from xnas.samplers import Trial
 from xnas.space import Genotype
 
 TESTS = Path(__file__).parents[1]
+ALONE = {  # what a cluster of this machine alone needs
+    "OMP_NUM_THREADS": "1",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "of this test",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
 CELL = Genotype.random("nasbench201", 0)
 
 
@@ -141,14 +148,15 @@ def test_gpus_are_given_to_evaluators_that_compute_on_them(monkeypatch, tmp_path
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_one_line_and_a_checkpoint_of_every_open_training(tmp_path):
+@pytest.mark.parametrize("pool", ["processes", "ray"])
+def test_ctrl_c_leaves_one_line_and_a_checkpoint_of_every_open_training(tmp_path, pool):
     out = tmp_path / "run"
-    settings = "--space darts --sampler random --evaluations 4 --at-once 2 --pool processes --quiet"
+    settings = "--space darts --sampler random --evaluations 4 --at-once 2 --quiet"
     sizes = "--epochs 500 --cells 3 --channels 2 --checkpoint-minutes 1000 --device cpu"
     command = [sys.executable, "-m", "xnas", "sample", "digits", *settings.split(), *sizes.split()]
-    environment = os.environ | {"PYTHONPATH": str(TESTS.parent / "src"), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | ALONE | {"PYTHONPATH": str(TESTS.parent / "src")}
     program = subprocess.Popen(
-        [*command, "--out", str(out)],
+        [*command, "--pool", pool, "--out", str(out)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -167,14 +175,7 @@ def test_ctrl_c_leaves_one_line_and_a_checkpoint_of_every_open_training(tmp_path
 def on_a_cluster(place, kind):
     """In a process of its own: Ray starts threads, and warns."""
     (place / "marks").mkdir()
-    environment = os.environ | {
-        "PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}",
-        "OMP_NUM_THREADS": "1",
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": "of this test",
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    }
+    environment = os.environ | ALONE | {"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}
     command = [sys.executable, str(TESTS / "ray_kills.py"), "cluster", str(place), kind]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
