@@ -14,6 +14,10 @@ from test_layering import LAYERS
 
 from xnas.paper.options import ReproduceConfig
 from xnas.paper.reproduce import reproduce
+from xnas.runs.pools import POOLS
+from xnas.runs.sample import EVALUATORS
+from xnas.samplers import SAMPLERS
+from xnas.space import ENCODINGS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -136,6 +140,11 @@ def test_code_of_the_documents_runs(code, with_benchmarks):
     assert done.returncode == 0, done.stderr
     for shown in re.findall(r"print\(.*#\s+(tensor\(.*?\))", code):
         assert shown in done.stdout
+
+
+def test_the_page_on_sampling_names_every_sampler_evaluator_and_pool():
+    for name in (*SAMPLERS, *EVALUATORS, *POOLS, *ENCODINGS):
+        assert f"`{name}`" in SAMPLING, name
 
 
 def test_the_two_commands_of_the_readme_are_targets_of_make():

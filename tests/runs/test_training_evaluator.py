@@ -50,6 +50,7 @@ def test_a_cell_is_worth_the_validation_accuracy_of_its_last_epoch(whole):
 def test_options_that_choose_a_network_by_its_size_are_limits_of_cells_here():
     evaluator = build(validation=None, max_params=1000, channels=None, epochs=None)
     assert (evaluator.options.max_params, evaluator.options.validation) == (None, 0.1)
+    assert build(max_params=1000, max_macs=1e6, channels=2).options.channels == 2
     assert evaluator.line == (
         "evaluated by training: recipe quick, the epochs of the recipe, validated on 10% of the "
         "training images"

@@ -161,10 +161,11 @@ def _take_over_rung(trial: Trial, folder: Path) -> None:
 
 def training_evaluator(config: SampleConfig, images: Images) -> TrainingEvaluator:
     """Return the evaluator of `--evaluator train`."""
-    options = widened(TrainConfig, TrainOptions, config)
-    share = held_out_share(options, images.name) or HELD_OUT
     # Limits are those of cells here; a training would choose its channels by them.
-    return TrainingEvaluator(changed(options, validation=share, max_params=None, max_macs=None), images)
+    free = changed(config, max_params=None, max_macs=None)
+    options = widened(TrainConfig, TrainOptions, free)
+    share = held_out_share(options, images.name) or HELD_OUT
+    return TrainingEvaluator(changed(options, validation=share), images)
 
 
 EVALUATORS.add("train", EvaluatorKind(training_evaluator, "a training of each cell"))
