@@ -2,12 +2,14 @@
 
 python ray_kills.py cluster PLACE KIND     plays one search whole in this process, and one on a cluster
 python ray_kills.py drive PLACE KIND       begins or resumes the latter, as its user would
+python ray_kills.py compare PLACE noisy    plays searches of 1, 2 and 4 cells at a time, without any kill
 """
 
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from sampling_jobs import Noisy, tells
@@ -32,12 +34,14 @@ DATA = {"noisy": None, "train": "digits"}
 
 
 def main(what, place, kind):
-    """Do one of the two."""
+    """Do one of the three."""
     seconds = 0.4 if what == "drive" else 0.0
     noisy = EvaluatorKind(lambda *_: Noisy(place / "marks", seconds), "a digest", needs_images=False)
     EVALUATORS.add("noisy", noisy)
     if what == "drive":
         drive(place / "run", kind)
+    elif what == "compare":
+        compare(place)
     else:
         sample(SampleConfig(**KINDS[kind], out=place / "whole"), DATA[kind])
         for mark in (place / "marks").iterdir():
@@ -50,6 +54,17 @@ def drive(out, kind):
         resume_sampling(out)
     else:
         sample(SampleConfig(**KINDS[kind], pool="ray", out=out), DATA[kind])
+
+
+def compare(place):
+    """The ledgers of this process and of Ray on this machine alone."""
+    for at_once in (1, 2, 4):
+        config = SampleConfig(**KINDS["noisy"] | {"at_once": at_once, "evaluations": 12})
+        outs = {pool: place / f"{pool}-{at_once}" for pool in ("local", "ray")}
+        for pool, out in outs.items():
+            sample(replace(config, pool=pool, out=out))
+        here, there = ((out / "ledger.jsonl").read_bytes() for out in outs.values())
+        assert here == there, at_once
 
 
 def begun_cluster():

@@ -172,15 +172,24 @@ def test_ctrl_c_leaves_one_line_and_a_checkpoint_of_every_open_training(tmp_path
     assert all(list((trial / "checkpoints").glob("*.pt")) for trial in trials)
 
 
-def on_a_cluster(place, kind):
+def with_ray(what, place, kind):
     """In a process of its own: Ray starts threads, and warns."""
     (place / "marks").mkdir()
     environment = os.environ | ALONE | {"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}"}
-    command = [sys.executable, str(TESTS / "ray_kills.py"), "cluster", str(place), kind]
+    command = [sys.executable, str(TESTS / "ray_kills.py"), what, str(place), kind]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def on_a_cluster(place, kind):
+    with_ray("cluster", place, kind)
     ledgers = [(place / run / "ledger.jsonl").read_bytes() for run in ("whole", "run")]
     assert ledgers[0] == ledgers[1]
+
+
+@pytest.mark.slow
+def test_the_ledger_of_ray_is_that_of_one_process(tmp_path):
+    with_ray("compare", tmp_path, "noisy")
 
 
 @pytest.mark.slow

@@ -124,8 +124,9 @@ class Events:
 
     def _concluding(self, real):
         def conclude(job, *args):
-            self.exporting = isinstance(job, SampleJob) or not self.sampling
-            self.event("export")
+            if isinstance(job, SampleJob) or not self.sampling:  # the end of a trial is not the run's
+                self.exporting = True
+                self.event("export")
             return real(job, *args)
 
         return conclude
