@@ -16,22 +16,23 @@ CHANCE = 0.1
 """Of ten digits."""
 
 
-def playing(name, **arguments):
+def prepared(name, **arguments):
     arguments = {"backend": "reference"} | arguments
     if METHODS[name].recipe_on("darts").partial_channels:
-        arguments["channels"] = 8
-    return prepare(tiny(method=name, **arguments), stripes()).search
+        arguments["channels"] = 12
+    return prepare(tiny(method=name, **arguments), stripes())
 
 
-def play_to(engine, rounds):
-    """Play until so many rounds are behind, closing epochs on the way."""
-    settings = engine.settings
-    while engine.rounds < rounds:
-        if engine.round_in_epoch == 0:
-            engine.begin_epoch()
-        play_round(engine)
-        if engine.round_in_epoch == settings.rounds_per_epoch:
-            end_epoch(engine)
+def play_to(job, rounds):
+    """Play until so many rounds are behind, closing epochs and entering stages on the way."""
+    while job.search.rounds < rounds:
+        if job.search.round_in_epoch == 0:
+            job = job.following() or job
+            job.search.begin_epoch()
+        play_round(job.search)
+        if job.search.round_in_epoch == job.search.settings.rounds_per_epoch:
+            end_epoch(job.search)
+    return job
 
 
 def same(one, other):
@@ -46,18 +47,19 @@ def same(one, other):
 
 @pytest.mark.parametrize("name", list(METHODS))
 def test_a_stopped_search_resumes_inside_an_epoch_bit_for_bit(name):
-    if METHODS[name].stages_on("darts"):
-        pytest.skip("stages have tests of their own")
-    whole = playing(name)
-    rounds = whole.settings.rounds_per_epoch
-    play_to(whole, rounds + 2)
-    saved = copied(search_state(whole))
-    play_to(whole, 2 * rounds + 1)
-    resumed = playing(name)
-    restore_search(resumed, saved)
-    play_to(resumed, 2 * rounds + 1)
+    staged = {"epochs": 6} if METHODS[name].stages_on("darts") else {}
+    whole = prepared(name, **staged)
+    rounds = whole.search.settings.rounds_per_epoch
+    stop = (4 if staged else 1) * rounds + 2
+    whole = play_to(whole, stop)
+    saved = copied(search_state(whole.search))
+    whole = play_to(whole, stop + rounds)
+    resumed = prepared(name, **staged).resumed(saved)
+    restore_search(resumed.search, saved)
+    resumed = play_to(resumed, stop + rounds)
+    one, other = search_state(whole.search), search_state(resumed.search)
     for part in ("supernet", "method", "weight_optimizer", "tally", "dropout", "deleted"):
-        assert same(search_state(whole)[part], search_state(resumed)[part]), part
+        assert same(one[part], other[part]), part
 
 
 @pytest.mark.parametrize("name", list(METHODS))
@@ -83,7 +85,7 @@ def test_on_digits_every_method_beats_chance(name, tmp_path):
 
 def mixtures_after_an_epoch(name, *, capture, **arguments):
     """The second of three, in which every method learns: 5 rounds, of which one is the tenth."""
-    found = playing(name, **arguments)
+    found = prepared(name, **arguments).search
     found.epoch = 1
     found.begin_epoch()
     play_one = captured_round(found) if capture else lambda: play_round(found)
