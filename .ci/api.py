@@ -28,7 +28,8 @@ Building blocks for your own supernets, methods and experiments. They may change
 SECTIONS = {
     "Search and training": [
         *("search", "resume_search", "SearchConfig", "train", "resume_training", "TrainConfig"),
-        *("sample", "resume_sampling", "SampleConfig", "load", "Classifier"),
+        *("sample", "resume_sampling", "SampleConfig", "Callback"),
+        *("load", "Classifier"),
     ],
     "Data": ["ImageData"],
     "Cells and networks": [

@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 from searching import stripes
 
 from xnas.engine import load_checkpoint
+from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.train import Silence
 from xnas.runs.train_config import TrainConfig
 
 TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu"}

@@ -6,6 +6,7 @@ from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, Xn
 from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.runs.displays import Callback
 from xnas.runs.sample import resume_sampling, sample
 from xnas.runs.sample_config import SampleConfig
 from xnas.runs.search import resume_search, search
@@ -31,6 +32,7 @@ from xnas.theory import (
 )
 
 __all__ = [
+    "Callback",
     "Classifier",
     "ConfigError",
     "DatasetError",

@@ -101,7 +101,7 @@ def test_ctrl_c_says_how_to_resume_and_resuming_ends_alike(capsys, tmp_path, mon
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr("xnas.cli.display.TrainingDisplay.after_step", interrupt)
+        patch.setattr("xnas.runs.progress.TrainProgress.after_step", interrupt)
         status, _, err = run(capsys, "train", "xnas", "digits", "--out", out, *TINY)
     assert status == 130
     assert f"stopped after step 3; resume with: xnas train --resume {out}" in err
@@ -119,7 +119,7 @@ def test_what_is_given_anew_holds_for_one_call_and_is_reported_again(capsys, tmp
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
-        patch.setattr("xnas.cli.display.TrainingDisplay.after_step", interrupt)
+        patch.setattr("xnas.runs.progress.TrainProgress.after_step", interrupt)
         run(capsys, "train", "xnas", "digits", "--out", out, *TINY)
         stop = 5
         again = ["train", "--resume", out, "--device", "cpu", "--no-compile"]

@@ -36,7 +36,6 @@ import xnas
 from hostile.mutations import RAW, damaged, damaged_json
 from xnas.benchmarks import tabular
 from xnas.cli import main
-from xnas.cli.display import SearchDisplay, TrainingDisplay
 from xnas.data import ImageData, decode_image, load_data
 from xnas.data.catalogue import CATALOGUE
 from xnas.data.decoding import image_header
@@ -48,6 +47,7 @@ from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
 from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.sample_config import SampleConfig
+from xnas.runs.progress import SearchProgress, TrainProgress
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.samplers import Result
@@ -819,7 +819,7 @@ def judge_run(result):
 
 
 def command_samples(place):
-    SearchDisplay.after_round = TrainingDisplay.after_step = Impatient.after_round
+    SearchProgress.after_round = TrainProgress.after_step = Impatient.after_round
     tabular_kept = tabular.ARCHITECTURES
     found = {
         "model": model_samples(place / "model"),

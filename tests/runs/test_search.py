@@ -24,8 +24,8 @@ from xnas.options import saved_options
 from xnas.process.devices import pick_device
 from xnas.process.interrupt import Interrupted
 from xnas.runs.cells import architecture_of
+from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search import Silence
 from xnas.runs.search_config import SearchConfig, faithful
 from xnas.runs.search_plan import resolve
 from xnas.space import SPACES, SearchSpace

@@ -18,8 +18,9 @@ from xnas.data import ImageData
 from xnas.errors import ConfigError, DatasetError
 from xnas.process.interrupt import Interrupted
 from xnas.runs.config_file import ConfigFile
+from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search import Silence, resume_search, search
+from xnas.runs.search import resume_search, search
 
 
 class Forbidden:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from searching import stripes
 
-from xnas import ConfigError, SearchConfig
+from xnas import ConfigError
 from xnas.data import BatchSource, load_data
 from xnas.runs.sources import (
     EMBEDDED,
@@ -14,7 +14,6 @@ from xnas.runs.sources import (
     data_of,
     given_data,
     holding,
-    require_config,
     require_outside,
     whereabouts,
 )
@@ -52,10 +51,6 @@ def test_the_default_run_folder_is_looked_at_where_images_lie_in_the_working_fol
 def test_what_is_no_data_is_named():
     with pytest.raises(ConfigError, match="data must be a dataset's name, a folder or images, got int"):
         given_data(3, None)
-    with pytest.raises(
-        ConfigError, match=r"takes its settings first, got 'digits'; write xnas.search\("
-    ):
-        require_config("search", SearchConfig, "digits")
 
 
 def test_a_dataset_is_named_as_it_is_and_a_folder_by_its_whole_path(tmp_path, monkeypatch):

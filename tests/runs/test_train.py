@@ -24,9 +24,10 @@ from xnas.model.model_card import read_card
 from xnas.model.plain_batches import Preparation, plain_batches
 from xnas.process.interrupt import Interrupted
 from xnas.runs.cells import architecture_of
+from xnas.runs.displays import Silence
 from xnas.runs.evaluate import evaluate_run
 from xnas.runs.model_options import EvaluateConfig
-from xnas.runs.train import Silence, resume_training, train
+from xnas.runs.train import resume_training, train
 
 EVERYTHING = {  # all that has a state of its own; rates by the epoch
     "recipe": "xnas-1500",

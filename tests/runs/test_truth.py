@@ -21,8 +21,8 @@ from xnas.errors import DamagedFileError
 from xnas.process.interrupt import Interrupted
 from xnas.records import Judgement, SearchEpoch
 from xnas.runs.briefing import cautions
+from xnas.runs.displays import Silence
 from xnas.runs.prepare import prepare
-from xnas.runs.search import Silence
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import load_truth, recorded_cell, require_benchmark, require_same
 from xnas.space import SPACES

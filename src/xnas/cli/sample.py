@@ -35,12 +35,12 @@ def sample(
         digits. For the evaluators table and surrogate: a data set of the benchmark, by default cifar10.
     """
     # The help of the command does without torch, which these import.
-    from xnas.cli.sample_display import SamplingDisplay  # noqa: PLC0415
     from xnas.runs import sample as job  # noqa: PLC0415
     from xnas.runs.config_file import images_of  # noqa: PLC0415
+    from xnas.runs.sample_progress import SampleProgress  # noqa: PLC0415
 
     quiet = typed.get("quiet", False)
-    with SamplingDisplay(quiet=quiet) as display:
+    with SampleProgress(quiet=quiet) as display:
         if resume is not None:
             if data is not None:
                 raise ConfigError(f"--resume uses the data of the run; leave {data} out")

@@ -35,14 +35,14 @@ def search(
         digits that come with scikit-learn.
     """
     # The help of the command does without torch, which these import.
-    from xnas.cli.display import SearchDisplay  # noqa: PLC0415
     from xnas.engine.distributed import speaks  # noqa: PLC0415
     from xnas.runs import search as job  # noqa: PLC0415
     from xnas.runs.config_file import images_of  # noqa: PLC0415
+    from xnas.runs.progress import SearchProgress  # noqa: PLC0415
     from xnas.runs.sources import EMBEDDED  # noqa: PLC0415
 
     quiet = typed.get("quiet", False) or not speaks()
-    with SearchDisplay(quiet=quiet) as display:
+    with SearchProgress(quiet=quiet) as display:
         if resume is not None:
             if data is not None:
                 raise ConfigError(f"--resume uses the images of the run; leave {data} out")

@@ -40,12 +40,12 @@ def train(
         images of the run that the cell comes from; for other cells the digits.
     """
     # The help of the command does without torch, which these import.
-    from xnas.cli.display import TrainingDisplay  # noqa: PLC0415
     from xnas.engine.distributed import speaks  # noqa: PLC0415
     from xnas.runs import train as job  # noqa: PLC0415
+    from xnas.runs.progress import TrainProgress  # noqa: PLC0415
 
     quiet = typed.get("quiet", False) or not speaks()
-    with TrainingDisplay(quiet=quiet) as display:
+    with TrainProgress(quiet=quiet) as display:
         if resume is not None:
             if cell is not None:
                 raise ConfigError(f"--resume uses the cell and the images of the run; leave {cell} out")

@@ -44,12 +44,12 @@ def load(run: Path | str, device: str = "auto") -> Classifier:
 
     `run` is the run folder of the training, or a folder that it was exported to.
 
-    >>> from xnas import ImageData, TrainConfig, train
+    >>> from xnas import ImageData, train
     >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
     >>> labels = torch.arange(64) % 2
     >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
-    >>> config = TrainConfig(cell="xnas", epochs=1, batch_size=32, cells=3, channels=2, device="cpu")
-    >>> classifier = load(train(config, data).out, device="cpu")
+    >>> small = {"epochs": 1, "batch_size": 32, "cells": 3, "channels": 2, "device": "cpu"}
+    >>> classifier = load(train("xnas", data, **small, quiet=True).out, device="cpu")
     >>> classifier.predict(noise[:2])[0].label in ("even", "odd")
     True
     """

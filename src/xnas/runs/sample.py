@@ -7,8 +7,10 @@ search is finished.
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, fields, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import ConfigFile, config_of, read_json
 from xnas.runs.costs_file import NAME as COSTS
 from xnas.runs.costs_file import CostsFile
-from xnas.runs.displays import SampleDisplay, Silence
+from xnas.runs.displays import Callback, SampleDisplay, showing
 from xnas.runs.evaluators import EVALUATORS
 from xnas.runs.image_batch import hand_images
 from xnas.runs.pools import POOLS
@@ -37,7 +39,7 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.sample_config import SampleConfig
 from xnas.runs.sample_loop import Evaluated, SampleLoop
 from xnas.runs.sample_records import records_of
-from xnas.runs.sources import EMBEDDED, given_data, require_config, saved_images, whereabouts
+from xnas.runs.sources import EMBEDDED, config_and_data, given_data, saved_images, whereabouts
 from xnas.runs.train_config import resolve_images
 from xnas.runs.trial_ledger import NAME as LEDGER
 from xnas.runs.trial_ledger import TrialLedger, replay
@@ -53,15 +55,18 @@ UNNAMED = "cifar10"
 
 
 def sample(
-    config: SampleConfig,
+    config: SampleConfig | str | Path | Images | None = None,
     data: str | Path | Images | None = None,
     *,
     display: SampleDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,  # noqa: ANN401 - of SampleConfig
 ) -> SampleResult:
     """Search by drawing whole cells and evaluating them.
 
     `data` are images, as for `search`; for the evaluators `table` and `surrogate` the name of the
-    benchmark's data set, by default cifar10.
+    benchmark's data set, by default cifar10. Settings may be given by name, and progress is shown, as
+    by `search`.
 
     >>> from xnas import SampleConfig
     >>> config = SampleConfig(space="nasbench201", sampler="random", evaluator="table")
@@ -69,8 +74,14 @@ def sample(
     Traceback (most recent call last):
     xnas.errors.ConfigError: the evaluator table reads the CSV of a benchmark; name it with --truth FILE
     """
-    require_config(COMMAND, SampleConfig, config)
-    shown: SampleDisplay = display or Silence()
+    config, data = config_and_data(COMMAND, SampleConfig, config, data, settings)
+    with _showing(display, callbacks, quiet=config.quiet) as shown:
+        return _sample(config, data, shown)
+
+
+def _sample(
+    config: SampleConfig, data: str | Path | Images | None, shown: SampleDisplay
+) -> SampleResult:
     config, images, place = _data(config, data)
     job = SampleJob(config, place if images is None else images, shown)
     name = place or (images.name if images is not None else UNNAMED)
@@ -88,6 +99,8 @@ def resume_sampling(
     *,
     data: Images | None = None,
     display: SampleDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> SampleResult:
     """Resume a search by sampling that was stopped: it asks what the uninterrupted one would have asked.
@@ -95,8 +108,22 @@ def resume_sampling(
     Its settings hold, except for those that concern the machine alone, and `evaluations`, which may be
     raised, also when the search is finished.
     """
-    shown: SampleDisplay = display or Silence()
-    folder = RunFolder.open(Path(path))
+    with _showing(display, callbacks, quiet=quiet) as shown:
+        return _resume(Path(path), data, changes, shown)
+
+
+def _showing(
+    display: SampleDisplay | None, callbacks: Sequence[Callback], *, quiet: bool
+) -> AbstractContextManager[SampleDisplay]:
+    from xnas.runs.sample_progress import SampleProgress  # noqa: PLC0415 - imports rich
+
+    return showing(display, partial(SampleProgress, quiet=False), quiet=quiet, callbacks=callbacks)
+
+
+def _resume(
+    path: Path, data: Images | None, changes: dict[str, Any], shown: SampleDisplay
+) -> SampleResult:
+    folder = RunFolder.open(path)
     with folder.locked():
         saved = ConfigFile.read(folder.path, COMMAND)
         config = saved_options(SampleConfig, saved.config, changes)

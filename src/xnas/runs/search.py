@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ from xnas.methods import ledgers
 from xnas.records import EpochCost, Gap, SearchEpoch
 from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, forecast, introduction, stage_line
-from xnas.runs.displays import SearchDisplay, Silence
+from xnas.runs.displays import Callback, SearchDisplay, showing
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.results import SearchResult
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import EMBEDDED, given_data, require_config
+from xnas.runs.sources import EMBEDDED, config_and_data, given_data
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import (
     Benchmark,
@@ -56,28 +57,38 @@ OUTLOOK_ROUNDS = 20
 
 
 def search(
-    config: SearchConfig, data: str | Path | Images = EMBEDDED, *, display: SearchDisplay | None = None
+    config: SearchConfig | str | Path | Images | None = None,
+    data: str | Path | Images | None = None,
+    *,
+    display: SearchDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,  # noqa: ANN401 - of SearchConfig
 ) -> SearchResult:
-    """Search a cell for `data` (a dataset's name, a folder of class folders, or `ImageData`).
+    """Search a cell for `data` (a dataset's name, a folder of images, or `ImageData`); default: digits.
+
+    `search("photos", epochs=10)` is short for `search(SearchConfig(epochs=10), "photos")`. Progress and
+    warnings are printed, or go to `display` if there is one; with `quiet=True` nothing is. `callbacks`
+    are objects of your own (`Callback`) that follow the rounds.
 
     >>> import torch
     >>> from xnas import ImageData
     >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
     >>> labels = torch.arange(64) % 2
     >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
-    >>> config = SearchConfig(epochs=1, batch_size=16, cells=3, channels=2, device="cpu")
-    >>> result = search(config, data)
+    >>> small = {"epochs": 1, "batch_size": 16, "cells": 3, "channels": 2, "device": "cpu"}
+    >>> result = search(data, **small, quiet=True)
     >>> result.rounds
     2
     """
-    require_config("search", SearchConfig, config)
-    data = given_data(data, config.out)
+    config, data = config_and_data("search", SearchConfig, config, data, settings)
+    given = given_data(EMBEDDED if data is None else data, config.out)
     ranks = join_ranks()
     truth = load_truth(config.truth, config.space)
-    images = load_data(data, config) if isinstance(data, str) else data
-    shown = _shown(display, ranks)
-    job = SearchJob(prepare(config, images, ranks), images, truth, shown)
-    return begin(SEARCH, job, images, data=data if isinstance(data, str) else None, display=shown)
+    with _showing(display, ranks, callbacks, quiet=config.quiet) as shown:
+        images = load_data(given, config) if isinstance(given, str) else given
+        job = SearchJob(prepare(config, images, ranks), images, truth, shown)
+        place = given if isinstance(given, str) else None
+        return begin(SEARCH, job, images, data=place, display=shown)
 
 
 def resume_search(
@@ -85,25 +96,27 @@ def resume_search(
     *,
     data: Images | None = None,
     display: SearchDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> SearchResult:
     """Resume a search that was stopped, from its last checkpoint or, without one, from its start.
 
     Its settings hold, except for `backend`, `device`, `data_dir` and `checkpoint_minutes`, which may be
-    given for this call.
+    given for this call. It shows what `search` shows.
     """
     ranks = join_ranks()
-    shown = _shown(display, ranks)
+    with _showing(display, ranks, callbacks, quiet=quiet) as shown:
 
-    @cache
-    def truth(path: Path | None, space: str) -> Benchmark | None:
-        return truth_again(path, space, shown.warn)
+        @cache
+        def truth(path: Path | None, space: str) -> Benchmark | None:
+            return truth_again(path, space, shown.warn)
 
-    def build(_: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
-        benchmark = truth(config.truth, config.space)
-        return SearchJob(prepare(config, images, ranks), images, benchmark, shown)
+        def build(_: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
+            benchmark = truth(config.truth, config.space)
+            return SearchJob(prepare(config, images, ranks), images, benchmark, shown)
 
-    return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
+        return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
 
 class SearchJob:
@@ -270,8 +283,13 @@ class SearchJob:
                 )
 
 
-def _shown(display: SearchDisplay | None, ranks: Ranks) -> SearchDisplay:
-    return display if display is not None and ranks.first else Silence()
+def _showing(
+    display: SearchDisplay | None, ranks: Ranks, callbacks: Sequence[Callback], *, quiet: bool
+) -> AbstractContextManager[SearchDisplay]:
+    from xnas.runs.progress import SearchProgress  # noqa: PLC0415 - imports rich
+
+    usual = partial(SearchProgress, quiet=False)
+    return showing(display, usual, quiet=quiet, callbacks=callbacks, first=ranks.first)
 
 
 def _require_unfinished(folder: RunFolder, warn: Callable[[str], None]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from reprlib import repr as brief
 from shlex import quote
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,10 +29,14 @@ from xnas.data.sizes import Size
 from xnas.data_options import DataOptions
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, DatasetError
+from xnas.options import Options
+from xnas.registry import known_names
 from xnas.runs.config_file import ConfigFile, images_of
 from xnas.runs.run_folder import RUNS, RunFolder
 
 EMBEDDED = "digits"
+
+Settings = TypeVar("Settings", bound=Options)
 
 
 class Sources:
@@ -126,13 +132,39 @@ def holding(images: Images, device: torch.device) -> str:
     return f"{count}, all in memory on {device} ({images.images.numel() / 2**20:,.0f} MiB)"
 
 
-def require_config(command: str, settings: type, config: object) -> None:
-    """Raise unless the first argument of `xnas.COMMAND(config, data)` is settings of its kind."""
-    if not isinstance(config, settings):
+def settled(
+    command: str,
+    kind: type[Settings],
+    config: Options | None,
+    settings: Mapping[str, Any],
+) -> Settings:
+    """The settings of `xnas.COMMAND(config, ..., **settings)`; those by name go before `config`'s."""
+    known = [declared.name for declared in fields(kind)]
+    unknown = next((name for name in settings if name not in known), None)
+    if unknown is not None:
+        raise ConfigError(f"xnas.{command} has no setting {unknown!r}; {known_names(unknown, known)}")
+    if config is None:
+        return kind(**settings)
+    if not isinstance(config, kind):
         raise ConfigError(
-            f"xnas.{command} takes its settings first, got {brief(config)}; write "
-            f"xnas.{command}(xnas.{settings.__name__}(...), data)"
+            f"xnas.{command} takes {kind.__name__}, got {brief(config)}; write "
+            f"xnas.{command}(xnas.{kind.__name__}(...), ...)"
         )
+    return replace(config, **settings) if settings else config
+
+
+def config_and_data(
+    command: str, kind: type[Settings], first: object, data: object, settings: Mapping[str, Any]
+) -> tuple[Settings, Any]:
+    """Settings and data of `xnas.COMMAND(config, data)` or `xnas.COMMAND(data, **settings)`."""
+    if isinstance(first, Options):
+        return settled(command, kind, first, settings), data
+    if first is not None and data is not None:
+        raise ConfigError(
+            f"xnas.{command} takes settings or data first, got {brief(first)} and {brief(data)}; write "
+            f"xnas.{command}(data, epochs=10) or xnas.{command}(xnas.{kind.__name__}(...), data)"
+        )
+    return settled(command, kind, None, settings), data if first is None else first
 
 
 def data_of(run: Path | None) -> str:

@@ -7,7 +7,9 @@ a CUDA graph and replayed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from reprlib import repr as brief
 from typing import Any
@@ -23,21 +25,22 @@ from xnas.engine.train_state import TRAIN_FORMAT, Best, better, restore_training
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
 from xnas.model.model import load_model, save_model
 from xnas.model.model_card import model_card
+from xnas.options import Options
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.backends import is_captured
 from xnas.runs.cells import architecture_of
 from xnas.runs.config_file import as_json
-from xnas.runs.displays import Silence, TrainDisplay
+from xnas.runs.displays import Callback, TrainDisplay, showing
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
-from xnas.runs.results import TrainResult
+from xnas.runs.results import SampleResult, SearchResult, TrainResult
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sources import data_of, given_data, require_config, whereabouts
+from xnas.runs.sources import data_of, given_data, settled, whereabouts
 from xnas.runs.tensorboard import train_curves
 from xnas.runs.train_briefing import introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
-from xnas.space import Architecture
+from xnas.space import Architecture, Genotype, Wiring
 from xnas.space.architecture import ARCHITECTURES, load_architecture, run_of
 from xnas.space.zoo import genotype_file
 
@@ -45,16 +48,23 @@ LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
 
 
 def train(
-    config: TrainConfig,
+    config: TrainConfig | str | Path | Genotype | Wiring | SearchResult | SampleResult,
     data: str | Path | Images | None = None,
     *,
     display: TrainDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
     until: int | None = None,
+    **settings: Any,  # noqa: ANN401 - of TrainConfig
 ) -> TrainResult:
     """Train the network of a cell on `data` (a dataset's name, a folder, or images).
 
-    By default on the images of the run that the cell comes from, for other cells on the embedded digits.
-    On the images of that run, its data options apply unless `config` has others.
+    `train(result, epochs=10)` is short for `train(TrainConfig(cell=result, epochs=10))`, where `result`
+    is what a search returned, or any other cell that `TrainConfig` takes.
+    By default it is trained on the images of the run that the cell comes from, other cells on the
+    embedded digits. On the images of that run, its data options apply unless `config` has others.
+
+    Progress and warnings are printed, or go to `display` if there is one; with `quiet=True` nothing is.
+    `callbacks` are objects of your own (`Callback`) that follow the steps.
 
     `until` stops after that epoch, as Ctrl-C would, with a checkpoint. The schedules are those of all
     epochs; nothing is tested, no model is written, and `resume_training` resumes.
@@ -64,14 +74,29 @@ def train(
     >>> noise = torch.randint(0, 256, (64, 1, 8, 8), dtype=torch.uint8)
     >>> labels = torch.arange(64) % 2
     >>> data = ImageData(name="noise", images=noise, labels=labels, classes=("even", "odd"))
-    >>> config = TrainConfig(cell="xnas", epochs=1, batch_size=32, cells=3, channels=2, device="cpu")
-    >>> result = train(config, data)
+    >>> small = {"epochs": 1, "batch_size": 32, "cells": 3, "channels": 2, "device": "cpu"}
+    >>> result = train("xnas", data, **small, quiet=True)
     >>> len(result.epochs)
     1
     """
-    require_config("train", TrainConfig, config)
+    if isinstance(config, Options):
+        config = settled("train", TrainConfig, config, settings)
+    else:
+        config = settled("train", TrainConfig, None, {"cell": config} | settings)
     _require_epoch(until)
     ranks = join_ranks()
+    with _showing(display, ranks, callbacks, quiet=config.quiet) as shown:
+        return _train(config, data, ranks, shown, until=until)
+
+
+def _train(
+    config: TrainConfig,
+    data: str | Path | Images | None,
+    ranks: Ranks,
+    shown: TrainDisplay,
+    *,
+    until: int | None,
+) -> TrainResult:
     architecture = architecture_of(config.cell)
     run = run_of(config.cell)
     notes: list[str] = []
@@ -84,7 +109,6 @@ def train(
     else:
         images = data
         require_nothing_to_load(config, images)
-    shown = _shown(display, ranks)
     prepared = prepare_training(config, images, architecture, ranks, notes)
     job = TrainJob(prepared, images, architecture, shown, until=until)
     first = {
@@ -100,6 +124,8 @@ def resume_training(
     *,
     data: Images | None = None,
     display: TrainDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
     until: int | None = None,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> TrainResult:
@@ -107,18 +133,20 @@ def resume_training(
 
     Its settings hold, except for `backend`, `compile`, `device`, `data_dir` and `checkpoint_minutes`,
     which may be given for this call. `until` is that of `train`; a training that is there already is
-    not changed, and what it has measured is returned.
+    not changed, and what it has measured is returned. It shows what `train` shows.
     """
     _require_epoch(until)
     ranks = join_ranks()
-    shown = _shown(display, ranks)
+    with _showing(display, ranks, callbacks, quiet=quiet) as shown:
 
-    def build(folder: RunFolder, config: TrainConfig, images: Images) -> TrainJob:
-        architecture = _saved_architecture(folder, config)
-        prepared = prepare_training(config, images, architecture, ranks)
-        return TrainJob(prepared, images, architecture, shown, until=until)
+        def build(folder: RunFolder, config: TrainConfig, images: Images) -> TrainJob:
+            architecture = _saved_architecture(folder, config)
+            prepared = prepare_training(config, images, architecture, ranks)
+            return TrainJob(prepared, images, architecture, shown, until=until)
 
-    return resume(TRAINING, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
+        return resume(
+            TRAINING, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown
+        )
 
 
 class TrainJob:
@@ -300,8 +328,13 @@ def _require_epoch(until: int | None) -> None:
         raise ConfigError(f"until must be a whole number of epochs from 1 on, got {brief(until)}")
 
 
-def _shown(display: TrainDisplay | None, ranks: Ranks) -> TrainDisplay:
-    return display if display is not None and ranks.first else Silence()
+def _showing(
+    display: TrainDisplay | None, ranks: Ranks, callbacks: Sequence[Callback], *, quiet: bool
+) -> AbstractContextManager[TrainDisplay]:
+    from xnas.runs.progress import TrainProgress  # noqa: PLC0415 - imports rich
+
+    usual = partial(TrainProgress, quiet=False)
+    return showing(display, usual, quiet=quiet, callbacks=callbacks, first=ranks.first)
 
 
 def _require_unfinished(folder: RunFolder, warn: Callable[[str], None]) -> None:

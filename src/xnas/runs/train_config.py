@@ -21,6 +21,7 @@ from xnas.options import (
 from xnas.runs.options import ComputeOptions, RunOptions
 
 if TYPE_CHECKING:  # --help does without torch
+    from xnas.runs.results import SampleResult, SearchResult
     from xnas.space import Architecture, Genotype, Wiring
 
 Trained = TypeVar("Trained", bound="TrainOptions")
@@ -93,10 +94,13 @@ class TrainConfig(TrainOptions):
     'quick'
     """
 
-    cell: str | Path | Genotype | Wiring = option("xnas", on_resume="free")
-    """A published cell's name, a preset, a wiring's name, a file of either or a run folder."""
+    cell: str | Path | Genotype | Wiring | SearchResult | SampleResult = option("xnas", on_resume="free")
+    """A published cell's name, a preset, a wiring's name, a file of either, a run folder or what a
+    search returned."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.cell, str | Path):
+            object.__setattr__(self, "cell", _cell_of(self.cell))
         super().__post_init__()
         if self.cutout is not None and self.cutout > PAPERS_SIDE:
             raise ConfigError(
@@ -111,9 +115,21 @@ class TrainConfig(TrainOptions):
 
     @classmethod
     def _types(cls) -> dict[str, Any]:
+        from xnas.runs.results import SampleResult, SearchResult  # noqa: PLC0415 - imports torch
         from xnas.space import Genotype, Wiring  # noqa: PLC0415 - imports torch
 
-        return get_type_hints(cls, localns={"Genotype": Genotype, "Wiring": Wiring})
+        known = (Genotype, Wiring, SampleResult, SearchResult)
+        return get_type_hints(cls, localns={kind.__name__: kind for kind in known})
+
+
+def _cell_of(cell: object) -> object:
+    """The run folder of what a search returned, or its genotype if that folder is gone."""
+    from xnas.runs.results import SampleResult, SearchResult  # noqa: PLC0415 - imports torch
+
+    if not isinstance(cell, SampleResult | SearchResult):
+        return cell
+    folder = Path(cell.out)
+    return folder if (folder / "genotype.json").exists() else cell.genotype
 
 
 def require_cells(config: TrainConfig, architecture: Architecture) -> None:

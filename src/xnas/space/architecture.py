@@ -7,7 +7,7 @@ it in a file, takes an `Architecture`, so that a network of another shape needs 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from xnas.errors import GenotypeError
 from xnas.space.description_file import parse_object, read_text
@@ -50,19 +50,30 @@ ARCHITECTURES: dict[str, type[Genotype | Wiring]] = {
 """The classes, by key."""
 
 
-def find_architecture(cell: str | Path | Genotype | Wiring) -> Genotype | Wiring:
-    """Return what is meant by a name, a string, a file or a run folder.
+@runtime_checkable
+class Found(Protocol):
+    """What a search returns: `xnas.runs.results` has them."""
+
+    @property
+    def genotype(self) -> Genotype:
+        """The cell."""
+
+
+def find_architecture(cell: str | Path | Genotype | Wiring | Found) -> Genotype | Wiring:
+    """Return what is meant by a name, a string, a file, a run folder or what a search returned.
 
     Names are those of published cells, and `ws-4-0.75-0` and the like of wirings.
     """
     if isinstance(cell, Genotype | Wiring):
         return cell
+    if isinstance(cell, Found) and isinstance(cell.genotype, Genotype):
+        return cell.genotype
     if is_wiring_name(cell):
         return Wiring.named(str(cell))
     return named_genotype(cell) or load_architecture(genotype_file(cell))
 
 
-def run_of(cell: str | Path | Genotype | Wiring) -> Path | None:
+def run_of(cell: str | Path | Genotype | Wiring | Found) -> Path | None:
     """The run folder that `find_architecture` would take this cell from, if it is one."""
     if not isinstance(cell, str | Path) or is_wiring_name(cell) or named_genotype(cell) is not None:
         return None

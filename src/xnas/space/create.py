@@ -10,7 +10,7 @@ from torch import nn
 from xnas.errors import ConfigError, UnknownNameError
 from xnas.nn.parameters import require_module
 from xnas.registry import known_names
-from xnas.space.architecture import Architecture, find_architecture
+from xnas.space.architecture import Architecture, Found, find_architecture
 from xnas.space.genotype import Genotype
 from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
@@ -19,7 +19,7 @@ from xnas.space.zoo import PRESETS
 
 
 def create_model(
-    cell: str | Path | Genotype | Wiring,
+    cell: str | Path | Genotype | Wiring | Found,
     *,
     network: str = "cifar",
     num_classes: int | None = None,
@@ -34,7 +34,8 @@ def create_model(
     """Return the network of a cell, with random weights; `forward` returns logits (batch, classes).
 
     `cell` is a published cell's name (`list_cells()`), `xnas_small`, `xnas_medium` or `xnas_large`, a
-    `Genotype`, a string of NAS-Bench-201, a JSON file or the run folder of a search. `network` is
+    `Genotype`, a string of NAS-Bench-201, a JSON file, the run folder of a search or what the search
+    returned. `network` is
     `cifar` (by default 10 classes, 36 channels, 20 cells) or `imagenet` (1000, 46, 14,
     squeeze-and-excitation, stem of 56 channels). With `auxiliary` there is a second classifier for
     training, see `Network.forward_with_auxiliary`; a `drop_path_rate` above 0 drops edges in training,

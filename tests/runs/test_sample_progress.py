@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from xnas.cli.sample_display import SamplingDisplay, trial_line
 from xnas.runs.sample_loop import Evaluated
+from xnas.runs.sample_progress import SampleProgress, trial_line
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 
@@ -24,12 +24,12 @@ def lines(monkeypatch):
     """Lines printed for these evaluations of ten, at these times."""
 
     def printed(ones, clock):
-        display, told, times = SamplingDisplay(quiet=True), [], iter(clock)
+        display, told, times = SampleProgress(quiet=True), [], iter(clock)
         monkeypatch.setattr(display, "say", told.append)
         loop = SimpleNamespace(told=[], evaluated=0, evaluations=10)
         for one in ones:
             now = next(times)
-            monkeypatch.setattr("xnas.cli.sample_display.time.monotonic", lambda now=now: now)
+            monkeypatch.setattr("xnas.runs.sample_progress.time.monotonic", lambda now=now: now)
             loop.told.append(one)
             loop.evaluated += not one.refused
             display.after_trial(one, loop)

@@ -1,7 +1,12 @@
-"""Progress of a search or a training: lines and, in a terminal, a bar."""
+"""Progress of a run: lines and, in a terminal, a bar; elsewhere a line at least every half minute.
+
+Commands show it, and so do `xnas.search`, `xnas.train` and `xnas.sample` unless they are asked to be
+quiet. In a notebook there are lines.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 from typing import Self
@@ -9,24 +14,29 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from xnas.cli.printing import warn
 from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.records import SearchEpoch, TrainEpoch
 from xnas.report.truths import truth_text
 from xnas.runs.briefing import duration
+from xnas.runs.pulse import Pulse
 from xnas.words import printable, printable_lines
 
 LINES = 40  # of epochs that a training prints
 
 
-class RunDisplay:
-    """Lines; in a terminal also a bar with rounds (or steps) per second and the time left."""
+class RunProgress:
+    """Lines; in a terminal also a bar with rounds (or steps) per second and the time left.
+
+    Between entering and leaving it, a line is printed after 25 seconds without one, unless there is a
+    bar.
+    """
 
     def __init__(self, unit: str, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.console = Console(highlight=False, soft_wrap=True)
+        self.unit, self.quiet = unit, quiet
+        self.console = Console(highlight=False, soft_wrap=True, force_jupyter=False)
         self.bar: Progress | None = None
+        self.pulse: Pulse | None = None
         if not quiet and self.console.is_terminal:
             self.bar = Progress(
                 TextColumn(unit),
@@ -38,13 +48,20 @@ class RunDisplay:
                 console=self.console,
                 transient=True,
             )
-        self.started = time.perf_counter()
+        elif not quiet:
+            self.pulse = Pulse(self.standing, self.say)
+        self.entered = self.started = time.perf_counter()
         self.done_at_start: int | None = None
+        self.done = self.total = 0
         self.state = ""
 
     def __enter__(self) -> Self:
+        self.entered = time.perf_counter()
         if self.bar is not None:
             self.bar.start()
+        if self.pulse is not None:
+            self.pulse.beat()
+            self.pulse.start()
         return self
 
     def __exit__(
@@ -52,33 +69,55 @@ class RunDisplay:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
+        if self.pulse is not None:
+            self.pulse.stop()
 
     def say(self, line: str) -> None:
         """Print a line, unless quiet."""
         if not self.quiet:
             self.console.print(printable_lines(line), markup=False)
+        if self.pulse is not None:
+            self.pulse.beat()
 
     def warn(self, line: str) -> None:
         """Print a warning, quiet or not."""
         if self.bar is not None:
             self.console.print(f"warning: {printable(line)}", markup=False, style="yellow")
         else:
-            warn(line)
+            print(f"warning: {printable(line)}", file=sys.stderr)  # noqa: T201
 
     def advance(self, done: int, total: int) -> None:
         """Move the bar."""
-        if self.bar is None:
-            return
+        self.done, self.total = done, total
         if self.done_at_start is None:
             self.done_at_start, self.started = done - 1, time.perf_counter()
-            self.bar.add_task("", total=total, completed=done, speed="", state="")
+            if self.bar is not None:
+                self.bar.add_task("", total=total, completed=done, speed="", state="")
+        if self.bar is not None:
+            task = self.bar.task_ids[0]
+            self.bar.update(task, completed=done, speed=f"{self._speed():.1f}/s", state=self.state)
+
+    def standing(self) -> str:
+        """How far the run is, in one line."""
+        if self.done_at_start is None:
+            passed = duration(time.perf_counter() - self.entered)
+            return f"preparing for {passed}, no {self.unit} yet"
+        line = f"{self.unit} {self.done}/{self.total}"
+        if self.done >= self.total:
+            return f"{line}, finishing"
+        speed = self._speed()
+        if self.done - self.done_at_start < 2 or speed == 0:  # of one, the time is not known
+            return line
+        pace = f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each"
+        return f"{line}, {pace}, {duration((self.total - self.done) / speed)} left"
+
+    def _speed(self) -> float:
+        """Rounds or steps per second since the first of this run."""
         passed = time.perf_counter() - self.started
-        speed = (done - self.done_at_start) / passed if passed > 0 else 0.0
-        task = self.bar.task_ids[0]
-        self.bar.update(task, completed=done, speed=f"{speed:.1f}/s", state=self.state)
+        return (self.done - (self.done_at_start or 0)) / passed if passed > 0 else 0.0
 
 
-class SearchDisplay(RunDisplay):
+class SearchProgress(RunProgress):
     """What a search shows: a line for each epoch."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -98,7 +137,7 @@ class SearchDisplay(RunDisplay):
         self.say(epoch_line(record, epochs))
 
 
-class TrainingDisplay(RunDisplay):
+class TrainProgress(RunProgress):
     """What a training shows: a line for each epoch, fewer when there are many."""
 
     def __init__(self, *, quiet: bool) -> None:

@@ -1,18 +1,18 @@
-"""Progress of a search by sampling: lines and, in a terminal, a bar."""
+"""RunProgress of a search by sampling: lines and, in a terminal, a bar."""
 
 from __future__ import annotations
 
 import time
 
-from xnas.cli.display import RunDisplay
 from xnas.runs.briefing import duration
+from xnas.runs.progress import RunProgress
 from xnas.runs.sample_loop import Evaluated, SampleLoop
 
 SECONDS = 1.0
 """After which a line is printed, better or not."""
 
 
-class SamplingDisplay(RunDisplay):
+class SampleProgress(RunProgress):
     """A line for each evaluation that takes its time; of fast ones, for those better than all before."""
 
     def __init__(self, *, quiet: bool) -> None:

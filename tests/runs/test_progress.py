@@ -1,11 +1,12 @@
-"""Lines that a search and a training print per epoch."""
+"""Lines that a search and a training print per epoch, and in between."""
 
+import time
 from dataclasses import replace
 
 import pytest
 
-from xnas.cli.display import SearchDisplay, TrainingDisplay, epoch_line, training_line
 from xnas.records import Deletion, EpochCost, Gap, Judgement, SearchEpoch, TrainEpoch
+from xnas.runs.progress import SearchProgress, TrainProgress, epoch_line, training_line
 
 COST = EpochCost(seconds=3.0, seconds_per_round=0.0123, memory_bytes=5)
 TRAINED = TrainEpoch(
@@ -70,7 +71,7 @@ def test_validation_is_shown_where_there_is_some():
 
 
 def test_a_long_training_prints_some_epochs_and_the_last(capsys):
-    with TrainingDisplay(quiet=False) as display:
+    with TrainProgress(quiet=False) as display:
         for epoch in range(1, 101):
             display.after_epoch(replace(TRAINED, epoch=epoch), 100)
     shown = [int(line[6:10]) for line in capsys.readouterr().out.splitlines()]
@@ -78,10 +79,38 @@ def test_a_long_training_prints_some_epochs_and_the_last(capsys):
 
 
 def test_a_quiet_display_prints_warnings_only(capsys):
-    with SearchDisplay(quiet=True) as display:
+    with SearchProgress(quiet=True) as display:
         display.after_epoch(SEARCHED, 50)
         display.say("hello")
         display.warn("few images")
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "warning: few images\n"
+
+
+def test_without_a_terminal_a_slow_run_prints_where_it_is(capsys):
+    display = SearchProgress(quiet=False)
+    display.pulse.seconds = 0.02
+    with display:
+        time.sleep(0.1)
+        display.advance(1, 9)
+        time.sleep(0.1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "preparing for 0 s, no round yet"
+    assert lines[-1] == "round 1/9"
+    time.sleep(0.05)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_pace_and_the_time_left_are_those_since_the_first_round(monkeypatch):
+    display, clock = TrainProgress(quiet=True), iter([10.0, 30.0, 70.0])
+    monkeypatch.setattr("xnas.runs.progress.time.perf_counter", lambda: next(clock))
+    display.advance(101, 200)  # resumed at 100, at second 10
+    display.advance(110, 200)
+    assert display.standing() == "step 110/200, 2.0 s each, 3 min left"  # 10 steps by second 30
+    display.advance(200, 200)
+    assert display.standing() == "step 200/200, finishing"
+
+
+def test_a_quiet_run_has_no_pulse():
+    assert SearchProgress(quiet=True).pulse is None
