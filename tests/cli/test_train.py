@@ -69,7 +69,7 @@ def test_a_run_folder_is_trained_on_its_own_images(capsys, tmp_path, monkeypatch
 
 def test_a_run_on_images_of_a_program_wants_data_to_be_named(capsys, tmp_path):
     out = tmp_path / "found"
-    xnas.search(tiny(out=out, epochs=1), stripes(80))
+    xnas.search(tiny(out=out, epochs=1), stripes(80), quiet=True)
     status, _, err = run(capsys, "train", out, *TINY)
     assert status == 2
     assert "does not say where its images are; name those to train on: xnas train" in err

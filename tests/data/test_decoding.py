@@ -139,3 +139,19 @@ def test_floats_are_refused_by_their_header_already(tmp_path):
         DatasetError, match="its grey values are floats of unknown range; save it with 8"
     ):
         image_header(tmp_path / "a.tiff")
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "CMYK"])
+def test_without_a_camera_entry_pixels_are_those_of_torchvisions_and_timms_loaders(tmp_path, mode):
+    from torchvision.datasets.folder import default_loader  # noqa: PLC0415
+
+    path = tmp_path / ("image.tif" if mode == "CMYK" else "image.png")
+    image = Image.fromarray(
+        np.random.default_rng(0).integers(256, size=(20, 40, 4), dtype=np.uint8), "RGBA"
+    )
+    if mode == "P":
+        image.convert("P", palette=Image.Palette.ADAPTIVE, colors=16).save(path, transparency=3)
+    else:
+        image.convert(mode).save(path)
+    expected = torch.from_numpy(np.array(default_loader(path))).movedim(-1, 0)
+    assert torch.equal(decode_image(path, channels=3, size=(20, 40), resize="crop"), expected)

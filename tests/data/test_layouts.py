@@ -1,32 +1,39 @@
-"""Folders that are one step away from class folders: the error names the step."""
+"""Folders that are one step away from class folders: some are read, others named with the step."""
 
 import pytest
-from PIL import Image
+from photos_written import fill, flowers
 
 from xnas.data import load_data
 from xnas.errors import DatasetError
 
 
-def fill(folder, count=5):
-    folder.mkdir(parents=True, exist_ok=True)
-    for index in range(count):
-        Image.new("L", (16, 16), 40 * index).save(folder / f"{index}.png")
-
-
 def wrapped(root):
-    for name in ("rose", "tulip"):
-        fill(root / "flowers" / name)
-
-
-def by_year(root):
-    for year in ("2019", "2020"):
-        for name in ("rose", "tulip"):
-            fill(root / year / name)
+    flowers(root / "flowers")
+    return 8, "read from the folder flowers in it"
 
 
 def one_class_deeper(root):
     fill(root / "rose")
-    fill(root / "tulip" / "2020")
+    fill(root / "tulip" / "2019", count=2)
+    fill(root / "tulip" / "2020", count=3)
+    return 8, ""
+
+
+def other_names(root):
+    flowers(root / "Training")
+    flowers(root / "validation")
+    flowers(root / "testing")
+    return 20, "validation joins train"
+
+
+def two_years(root):
+    flowers(root / "2019")
+    flowers(root / "2020")
+
+
+def parts_inside(root):
+    for name in ("rose", "tulip"):
+        flowers(root / name, classes=("train", "test"))
 
 
 def a_run(root):
@@ -34,33 +41,50 @@ def a_run(root):
     (root / "config.json").write_text("{}", encoding="utf8")
 
 
-def other_names(root):
-    for part in ("training", "validation"):
-        for name in ("rose", "tulip"):
-            fill(root / part / name)
-
-
-def table(root):
+def excel(root):
     fill(root)
-    (root / "labels.csv").write_text("file,label\n", encoding="utf8")
+    (root / "labels.xlsx").touch()
 
 
-def table_in_train(root):
-    fill(root / "train")
-    fill(root / "test")
-    (root / "train" / "metadata.jsonl").write_text("{}\n", encoding="utf8")
+def parquet(root):
+    root.joinpath("train.parquet").touch()
+
+
+def masks(root):
+    flowers(root, classes=("images", "masks"))
+
+
+def boxes(root):
+    flowers(root, classes=("images",))
+    (root / "labels" / "train").mkdir(parents=True)
+    (root / "labels" / "train" / "1.txt").touch()
+
+
+def two_trains(root):
+    flowers(root / "train")
+    flowers(root / "training")
+
+
+@pytest.mark.parametrize("build", [wrapped, one_class_deeper, other_names])
+def test_folders_as_people_have_them_are_read(tmp_path, build):
+    count, words = build(tmp_path)
+    data = load_data(tmp_path)
+    assert data.classes == ("rose", "tulip")
+    assert len(data.images) == count  # without a part for it, 2 of 10 are held out as test
+    assert words in data.note
 
 
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (wrapped, r"lie one folder too deep, as in flowers/rose; .*: give .*/flowers$"),
-        (by_year, r"lie one folder too deep, as in 2019/rose; .*: move the images or folders up"),
-        (one_class_deeper, r"one folder too deep, as in tulip/2020; .*: move the images or folders up"),
+        (two_years, r"folders of the same names, such as 2019/rose: either may be classes; move"),
+        (parts_inside, r"hold the parts test, train; put the parts outside, as in test/rose"),
         (a_run, "is the folder of a run, not of images"),
-        (other_names, r"has a part called 'training'; parts are train, .*: rename training to train"),
-        (table, r"holds 5 images and labels.csv, but no class folders; labels in a table are not read"),
-        (table_in_train, r"train holds 5 images and metadata.jsonl, but no class folders"),
+        (excel, r"holds 5 images and labels.xlsx, but no class folders; save the labels as labels.csv"),
+        (parquet, r"holds train.parquet, which is not read; in Python, give xnas.search"),
+        (masks, r"has images and masks, as data for segmentation have; an image has one class here"),
+        (boxes, r"has images and labels, as data for object detection have"),
+        (two_trains, r"has both train and training, which mean the same part; rename or remove one"),
     ],
 )
 def test_a_layout_that_is_not_read_is_named_with_the_step_to_one_that_is(tmp_path, build, words):
@@ -71,13 +95,16 @@ def test_a_layout_that_is_not_read_is_named_with_the_step_to_one_that_is(tmp_pat
 
 
 def test_a_class_called_training_is_a_class(tmp_path):
-    for name in ("training", "racing"):
-        fill(tmp_path / name)
+    flowers(tmp_path, classes=("training", "racing"))
     assert load_data(tmp_path).classes == ("racing", "training")
 
 
+def test_a_class_called_mask_is_a_class(tmp_path):
+    flowers(tmp_path, classes=("mask", "no_mask"))
+    assert load_data(tmp_path).classes == ("mask", "no_mask")
+
+
 def test_a_table_next_to_class_folders_is_no_reason_to_refuse_them(tmp_path):
-    for name in ("rose", "tulip"):
-        fill(tmp_path / name)
+    flowers(tmp_path)
     (tmp_path / "labels.csv").write_text("file,label\n", encoding="utf8")
     assert load_data(tmp_path).classes == ("rose", "tulip")

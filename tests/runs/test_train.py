@@ -601,13 +601,6 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
     assert not (tmp_path / "run").exists()
 
 
-def test_a_cell_in_the_place_of_the_settings_is_named():
-    with pytest.raises(
-        ConfigError, match=r"got 'xnas'; write xnas.train\(xnas.TrainConfig\(\.\.\.\), data"
-    ):
-        train("xnas", "digits")
-
-
 @pytest.mark.parametrize("words", ["xnas version 2", "run"])
 def test_a_damaged_model_is_told_by_its_error_not_by_the_name_of_its_folder(tmp_path, finished, words):
     whole, _, _ = finished

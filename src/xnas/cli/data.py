@@ -35,7 +35,7 @@ def data(
     Parameters
     ----------
     name
-        A dataset, or a folder of class folders; without it, all datasets are listed.
+        A dataset, a folder of images or a table of labels; without it, all datasets are listed.
     download
         Fetch the dataset, through torchvision, into --data-dir, $XNAS_DATA or ./data.
     unpack

@@ -31,8 +31,9 @@ def sample(
     Parameters
     ----------
     data
-        A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
-        digits. For the evaluators table and surrogate: a data set of the benchmark, by default cifar10.
+        A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
+        them). Default: the digits. For the evaluators table and surrogate: a data set of the benchmark,
+        by default cifar10.
     """
     # The help of the command does without torch, which these import.
     from xnas.runs import sample as job  # noqa: PLC0415

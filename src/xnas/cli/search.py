@@ -31,8 +31,8 @@ def search(
     Parameters
     ----------
     data
-        A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
-        digits that come with scikit-learn.
+        A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
+        them). Default: the digits that come with scikit-learn.
     """
     # The help of the command does without torch, which these import.
     from xnas.engine.distributed import speaks  # noqa: PLC0415

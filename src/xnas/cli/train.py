@@ -36,8 +36,8 @@ def train(
         --zoo` lists them), xnas_small, xnas_medium or xnas_large. Also a wiring by file or name
         (ws-4-0.75-0: generator, parameters, seed).
     data
-        A folder with one folder of images per class, or a dataset (`xnas data` lists them). Default: the
-        images of the run that the cell comes from; for other cells the digits.
+        A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
+        them). Default: the images of the run that the cell comes from; for other cells the digits.
     """
     # The help of the command does without torch, which these import.
     from xnas.engine.distributed import speaks  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Datasets by name, or any folder of class folders.
+"""Datasets by name, or any folder of images.
 
 What a run tests on follows from the data alone. Where a dataset has no test part of its own, a fifth
 of each class is held out with a seed that no run can set, so that no search, whatever its seed, has
@@ -24,6 +24,7 @@ from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
 from xnas.data.sizes import resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
+from xnas.data.tables import is_table
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 from xnas.registry import Registry, known_names
@@ -117,9 +118,9 @@ def require_options_of(name: str, options: DataOptions) -> None:
 
 
 def find_folder(name: str) -> Path:
-    """The folder of this name; an error that names what would work if there is none."""
+    """The folder or table of this name; an error that names what would work if there is none."""
     path = Path(name).expanduser()
-    if path.is_dir():
+    if path.is_dir() or (path.is_file() and is_table(path)):
         return path
     if "://" in name:
         raise DatasetError(

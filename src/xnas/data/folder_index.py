@@ -2,9 +2,10 @@
 
     flowers/rose/1.jpg                 classes alone: a fifth of each class is held out as test
     flowers/train/rose/1.jpg           parts: `train`, with `val` and `test` if they are there
+    flowers/rose/2019/1.jpg            a class without images of its own has those of its folders
 
-Classes are the folders' names, sorted. Hidden files, folders inside a class folder and files without
-the ending of an image format are left out. Folders are read one level deep, so that a link which leads
+Classes are the folders' names, sorted. Hidden files, folders next to the images of a class and files
+without the ending of an image format are left out. Nothing deeper is read, so that a link which leads
 back to where it came from leads nowhere.
 """
 
@@ -18,12 +19,12 @@ import torch
 from torch import Tensor
 
 from xnas.data.consistency import is_plain_text
-from xnas.data.folder_files import images_in, visible_folders
-from xnas.data.layouts import require_class_folders
+from xnas.data.folder_files import visible_folders
+from xnas.data.layouts import images_of_class, require_class_folders
+from xnas.data.part_names import parts_in
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
-from xnas.errors import ConfigError, DatasetError
+from xnas.errors import DatasetError
 
-VALIDATION_NAMES = ("val", "valid", "validation")
 FEWEST_IMAGES = 4  # of a class, so that both halves of a search and the test part get some
 
 
@@ -55,6 +56,8 @@ class FolderIndex:
     """What was done, a phrase each."""
     test_of_train: bool = False
     """Whether the test images were held out of those for training."""
+    has_val: bool = False
+    """Whether there is a part for validation, joined or left out."""
 
     def notes_with(self, tested: int) -> tuple[str, ...]:
         """The notes, if so many test images can be read."""
@@ -70,11 +73,11 @@ def list_folder(
     both; with `use_val=False` they are left out, and with `val_is_test` they are the test images.
     """
     require_class_folders(root)
-    parted = _has_parts(root)
-    first = root / "train" if parted else root
+    parts = parts_in(root)
+    first = parts["train"][0] if parts["train"] else root
     classes = tuple(_class_folders(first))
-    vals = _validation_parts(root) if parted else []
-    tests = vals if val_is_test else [root / "test"] if parted and (root / "test").is_dir() else []
+    vals = parts["val"]
+    tests = vals if val_is_test else parts["test"]
     joining = vals if use_val and not val_is_test else []
     notes = [] if val_is_test else [_val_note(part, use_val=use_val) for part in vals]
     train, left_out = _listed([first, *joining], classes)
@@ -84,22 +87,27 @@ def list_folder(
     if left_out:
         what = "file or folder" if len(left_out) == 1 else "files or folders"
         notes.append(f"{len(left_out)} other {what} left out (first: {str(left_out[0])!r})")
+    called = name or root.resolve().name or str(root)
+    return index_of(called, classes, train, test, notes, has_val=bool(vals))
+
+
+def index_of(
+    name: str,
+    classes: tuple[str, ...],
+    train: LabelledFiles,
+    test: LabelledFiles,
+    notes: Sequence[str],
+    *,
+    has_val: bool = False,
+) -> FolderIndex:
+    """An index of these parts; without test images, a fifth of each class is held out."""
     held = not test.files
-    if test.files:
-        notes += _lacking_note(tests[0].name, classes, test.labels)
-    else:
+    if held:
         kept, tested = held_out(train.labels, share=TEST_SHARE, seed=TEST_SEED)
         train, test = train.chosen(kept), train.chosen(tested)
-    called = name or root.resolve().name or str(root)
-    return FolderIndex(called, classes, train, test, tuple(notes), test_of_train=held)
-
-
-def require_validation_part(root: Path) -> None:
-    """Refuse a folder without a part that could join `train`."""
-    if not _has_parts(root) or not _validation_parts(root):
-        raise ConfigError(
-            f"use-val was asked of {root}, but it has no folder val next to train; leave it out"
-        )
+    else:
+        notes = [*notes, *_lacking_note("test", classes, test.labels)]
+    return FolderIndex(name, classes, train, test, tuple(notes), test_of_train=held, has_val=has_val)
 
 
 def require_enough(root: Path, classes: Sequence[str], labels: Tensor) -> None:
@@ -135,12 +143,6 @@ def _class_folders(folder: Path) -> list[str]:
     return names
 
 
-def _has_parts(root: Path) -> bool:
-    """Whether `train` is a part rather than a class of locomotives: it holds folders and no images."""
-    train = root / "train"
-    return train.is_dir() and bool(visible_folders(train)) and not images_in(train)[0]
-
-
 def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFiles, list[Path]]:
     """Files of all parts together, and what is no image; classes must be those of `train`."""
     files: list[Path] = []
@@ -155,7 +157,7 @@ def _listed(parts: Iterable[Path], classes: tuple[str, ...]) -> tuple[LabelledFi
                 f"all parts must agree"
             )
         for label, name in enumerate(classes):
-            found, others = images_in(part / name) if name in present else ([], [])
+            found, others = images_of_class(part / name) if name in present else ([], [])
             files += found
             labels += [label] * len(found)
             left_out += others
@@ -169,10 +171,6 @@ def _lacking_note(part: str, classes: tuple[str, ...], labels: Tensor) -> list[s
     if not lacking:
         return []
     return [f"{part} has no images of {len(lacking)} of {len(classes)} classes, such as {lacking[0]!r}"]
-
-
-def _validation_parts(root: Path) -> list[Path]:
-    return [root / name for name in VALIDATION_NAMES if (root / name).is_dir()]
 
 
 def _val_note(part: Path, *, use_val: bool) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
+from xnas.data.any_folder import list_images
 from xnas.data.decoding import GREY_MODES
-from xnas.data.folder_index import list_folder
 from xnas.data.folders import (
     BadImages,
     add_small,
@@ -50,7 +50,7 @@ class FolderSummary:
 
 def summarize_folder(root: Path, options: DataOptions = DataOptions()) -> FolderSummary:  # noqa: B008 - frozen
     """Look at a folder of class folders without decoding any image."""
-    index = list_folder(root, use_val=options.use_val is not False)
+    index = list_images(root, use_val=options.use_val)
     bad, skip, side = BadImages(), options.skip_bad_images, options.image_size
     sizes, modes_by_file = survey(index.train.files, bad)
     test_sizes, _ = survey(index.test.files, bad)

@@ -15,9 +15,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from xnas.data.any_folder import list_images
 from xnas.data.budget import available_memory, streams
 from xnas.data.decoding import GREY_MODES, decode_image, image_header
-from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder, require_validation_part
+from xnas.data.folder_index import FolderIndex, LabelledFiles
 from xnas.data.image_files import Images, Paths, StreamedImages
 from xnas.data.images import ImageData
 from xnas.data.sizes import Resize, Size, fitting_size, resizing_note
@@ -29,15 +30,12 @@ FEWEST_LEFT = 2  # of a class, one for each half of a search
 
 
 def load_folder(root: Path, options: DataOptions = DataOptions()) -> Images:  # noqa: B008 - frozen
-    """Images of a folder of class folders, brought to one size and one number of channels.
+    """Images of a folder or a table, brought to one size and one number of channels.
 
     If the training images are all grey there is one channel, otherwise all become RGB; transparency is
     dropped. The size is `image_size`, or what `fitting_size` says of the training images.
     """
-    if options.use_val:
-        require_validation_part(root)
-    index = list_folder(root, use_val=options.use_val is not False)
-    return load_files(index, options)
+    return load_files(list_images(root, use_val=options.use_val), options)
 
 
 def load_files(
