@@ -46,8 +46,8 @@ from xnas.process.interrupt import Interrupted
 from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
 from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
-from xnas.runs.sample_config import SampleConfig
 from xnas.runs.progress import SearchProgress, TrainProgress
+from xnas.runs.sample_config import SampleConfig
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.samplers import Result
