@@ -35,9 +35,9 @@ def parts_in(root: Path) -> dict[Part, list[Path]]:
             continue
         if part is not None:
             found[part].append(folder)
-    for part in ("train", "test"):
-        if len(found[part]) > 1:
-            first, second = (folder.name for folder in found[part][:2])
+    for folders in (found["train"], found["test"]):
+        if len(folders) > 1:
+            first, second = (folder.name for folder in folders[:2])
             raise DatasetError(
                 f"{root} has both {first} and {second}, which mean the same part; rename or remove one"
             )

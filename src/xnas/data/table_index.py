@@ -117,11 +117,11 @@ def list_tables(
     vals = [one for one in listed if one.part == "val"]
     if vals:
         notes.append(f"validation part {'joins train' if use_val else 'left out'}")
-    train = [one for one in listed if one.part == "train"] + (vals if use_val else [])
-    parts = [_files(train, number), _files([one for one in listed if one.part == "test"], number)]
-    require_enough(root, classes, parts[0].labels)
+    learned = [one for one in listed if one.part == "train"] + (vals if use_val else [])
+    train, test = _files(learned, number), _files([o for o in listed if o.part == "test"], number)
+    require_enough(root, classes, train.labels)
     called = name or root.resolve().name or str(root)
-    return index_of(called, classes, *parts, notes, has_val=bool(vals))
+    return index_of(called, classes, train, test, notes, has_val=bool(vals))
 
 
 def _images_of(table: Path, part: Part | None) -> tuple[list[Listed], list[Path]]:
