@@ -6,12 +6,12 @@ import pytest
 
 from xnas.space import (
     NETWORKS,
+    SPACES,
     Genotype,
     build_network,
     count_macs,
     count_parameters,
     encoding_of,
-    network_spec,
     zoo_cell,
 )
 from xnas.space.network_size import NetworkSizes
@@ -25,7 +25,11 @@ CIFAR = NETWORKS["cifar"]
         ("darts", CIFAR.but(channels=8, cells=8), (3, 32, 32)),
         ("nasnet", CIFAR.but(channels=4, cells=4), (1, 29, 31)),
         ("darts", NETWORKS["imagenet"].but(channels=8, cells=3), (3, 64, 64)),
-        ("nasbench201", network_spec("nasbench201").but(channels=4, cells=1), (3, 16, 16)),
+        (
+            "nasbench201",
+            SPACES["nasbench201"].defaults.networks["cifar"].but(channels=4, cells=1),
+            (3, 16, 16),
+        ),
     ],
 )
 def test_sizes_are_those_of_the_network(space, spec, image):
