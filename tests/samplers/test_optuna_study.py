@@ -16,6 +16,7 @@ from xnas.errors import ConfigError
 from xnas.samplers import SAMPLERS
 from xnas.samplers.optuna_study import OptunaSettings
 from xnas.space import encoding_of
+from xnas.space.limited_encoding import LimitedEncoding
 
 optuna = pytest.importorskip("optuna")
 
@@ -172,3 +173,21 @@ def test_tpe_on_the_table():
             sampler.tell(done(trial.number, table.accuracy(trial.genotype, 12, "valid") / 100))
         found.append(table.accuracy(sampler.best().genotype))
     assert statistics.mean(found) > 94.0
+
+
+@pytest.mark.parametrize(("name", "most"), [("tpe", 0.5), ("tpe", 0.0), ("bohb", 0.5)])
+def test_no_cell_beyond_the_limits_is_asked(name, most):
+    """With 0 a quarter of all cells is within them: `planted` is the share of 3x3 convolutions."""
+    encoding = LimitedEncoding(encoding_of("nasbench201"), lambda cell: planted(cell) <= most, (0,) * 6)
+
+    def cells():
+        sampler, asked = SAMPLERS[name](encoding, 0, {}), []
+        for _ in range(30):
+            trial = sampler.ask()
+            sampler.tell(done(trial.number, planted(trial.genotype)))
+            asked.append(trial)
+        return asked
+
+    asked = cells()
+    assert max(planted(trial.genotype) for trial in asked) <= most
+    assert cells() == asked

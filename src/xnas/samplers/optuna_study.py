@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from random import Random
 from typing import Any, Literal
 
 from xnas.errors import ConfigError
@@ -25,8 +26,11 @@ from xnas.samplers.book import Book
 from xnas.samplers.protocol import SAMPLERS, Result, SamplerKind, Trial
 from xnas.space.encoding import Choices, Encoding
 from xnas.space.genotype import Genotype
+from xnas.space.limited_encoding import LimitedEncoding
 
 STUDY = "xnas"  # Hyperband's brackets depend on it
+MOST_PROPOSALS = 50
+"""Proposals beyond the limits in a row, after which a cell within them is drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +109,7 @@ class OptunaSampler:
 
     def __init__(self, encoding: Encoding, seed: int, settings: OptunaSettings) -> None:
         self.encoding, self.settings = encoding, settings
-        self.book = Book()
+        self.book, self._draw = Book(), Random(seed)
         self._optuna = require_optuna()
         self._study = self._new_study(seed)
         category = self._optuna.distributions.CategoricalDistribution
@@ -161,10 +165,23 @@ class OptunaSampler:
         return self.book.best()
 
     def _new_cell(self) -> _Climb:
+        """The next proposal within the limits; Optuna takes the others for worse than all."""
+        proposed, choices = self._proposal()
+        if not isinstance(self.encoding, LimitedEncoding):
+            return _Climb(proposed, self.encoding.decode(choices), 0, None)
+        for left in reversed(range(MOST_PROPOSALS)):
+            if self.encoding.allows(choices):
+                break
+            self._study.tell(proposed, state=self._optuna.trial.TrialState.PRUNED)
+            if left == 0:
+                self.begin_with([self.encoding.draw(self._draw)])
+            proposed, choices = self._proposal()
+        return _Climb(proposed, self.encoding.decode(choices), 0, None)
+
+    def _proposal(self) -> tuple[Any, Choices]:
         with _quiet(self._optuna):
             proposed = self._study.ask(self._distributions)
-        choices = self.encoding.canonical([proposed.params[name] for name in self._names])
-        return _Climb(proposed, self.encoding.decode(choices), 0, None)
+        return proposed, self.encoding.canonical([proposed.params[name] for name in self._names])
 
     def _new_study(self, seed: int) -> Any:  # noqa: ANN401 - Optuna has no place in our annotations
         samplers, pruners = self._optuna.samplers, self._optuna.pruners
