@@ -9,6 +9,7 @@ import pytest
 from nasbench201 import needs_the_real_table
 from oracles.evolution import evolve
 from oracles.local_search import climb
+from oracles.reinforce import reinforce
 from sampling_games import play
 from scipy.stats import spearmanr
 
@@ -83,6 +84,24 @@ def test_local_search_asks_what_a_plain_loop_asks():
         plain = climb(ENCODING, valid_12, Random(seed), evaluations=EVALUATIONS)
         assert [trial.genotype for trial, _ in asked] == plain
     assert statistics.mean(found("local")) == pytest.approx(94.01, abs=NEAR)
+
+
+def test_a_controller_of_logits_asks_what_plain_loops_ask():
+    settings, results = {"controller": "logits", "learning_rate": 0.01}, []
+    for seed in range(100):
+        sampler = SAMPLERS["controller"](ENCODING, seed, settings)
+        asked = [trial.genotype for trial, _ in play(sampler, valid_12, EVALUATIONS)]
+        results.append(table()[sampler.best().genotype.arch][0])
+        if seed < 3:
+            plain = reinforce(
+                ENCODING.cardinalities,
+                lambda choices: valid_12(ENCODING.decode(choices)),
+                EVALUATIONS,
+                seed=seed,
+                rate=0.01,
+            )
+            assert asked == [ENCODING.decode(choices) for choices in plain]
+    assert statistics.mean(results) == pytest.approx(93.84, abs=NEAR)
 
 
 def test_half_of_all_climbs_end_at_the_best_of_18_local_optima():

@@ -61,8 +61,8 @@ class ProgressiveSettings(Options):
     """Learning rate of the fit to cells of one block."""
     later_rate: float = option(0.002, POSITIVE)
     """Learning rate of the later fits."""
-    steps: int = option(100, at_least(1))
-    """Updates per fit."""
+    steps: int = option(30, at_least(1))
+    """Updates per fit. On some tens of cells a long fit extrapolates worse than a short one."""
 
 
 @dataclass(slots=True)
