@@ -7,6 +7,7 @@ import tarfile
 import pytest
 from commands import call
 from datasets_made import make_cifar100, make_cinic10, make_freiburg, make_image
+from photos_written import flowers
 
 from xnas.cli import main
 
@@ -207,3 +208,20 @@ def test_a_download_without_a_network_is_one_line(capsys, monkeypatch, tmp_path)
     assert "cannot download SVHN from http://ufldl.stanford.edu" in complaint
     assert complaint.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_check_decodes_every_file_and_names_the_bad_ones(capsys, tmp_path):
+    flowers(tmp_path, size=(64, 64))
+    for name in ("rose", "tulip"):
+        cut = tmp_path / name / "3.png"
+        cut.write_bytes(cut.read_bytes()[:2000])
+    status, out, err = run(capsys, tmp_path, "--check")
+    assert status == 2
+    assert out.count("bad: cannot read the image") == 2
+    assert "all 10 images were decoded; 2 bad files" in out
+    assert "only the headers" not in out
+    assert "a run would refuse" in err
+    assert run(capsys, tmp_path, "--check", "--skip-bad-images")[0] == 0
+    status, _, err = run(capsys, "digits", "--check")
+    assert status == 2
+    assert "--check decodes the image files of a folder" in err

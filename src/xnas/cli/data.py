@@ -12,7 +12,7 @@ from xnas.cli.printing import say
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 from xnas.options import flag_name
-from xnas.words import printable
+from xnas.words import counted, printable
 
 if TYPE_CHECKING:
     from xnas.data import Known
@@ -25,6 +25,7 @@ def data(
     *,
     download: Annotated[bool, Parameter(group=GROUPS["Data"])] = False,
     unpack: Annotated[Path | None, Parameter(group=GROUPS["Data"])] = None,
+    check: Annotated[bool, Parameter(group=GROUPS["Data"])] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """List the datasets, or describe one of them or a folder of images.
@@ -40,9 +41,11 @@ def data(
         Fetch the dataset, through torchvision, into --data-dir, $XNAS_DATA or ./data.
     unpack
         Unpack this archive (.tar, .tar.gz, .zip) of the dataset there.
+    check
+        Decode every image file, and name each that cannot be read.
     """
     # The help of the command does without torch, which these import.
-    from xnas.cli.data_description import described  # noqa: PLC0415
+    from xnas.cli.data_description import HEADERS_ONLY, described  # noqa: PLC0415
     from xnas.data import CATALOGUE  # noqa: PLC0415
     from xnas.data.datasets import require_options_of  # noqa: PLC0415
     from xnas.data.places import data_folders  # noqa: PLC0415
@@ -60,6 +63,9 @@ def data(
                 raise ConfigError(f"--download and --unpack need a dataset's name{got}: {names}")
             done = _obtained(CATALOGUE[name], data_folders(options.data_dir)[0], unpack)
         lines, refusal = described(name, options)
+        if check:
+            found, refusal = _checked(name, options, refusal)
+            lines = [line for line in lines if not line.startswith(HEADERS_ONLY)] + found
     except OSError as error:
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
@@ -77,6 +83,32 @@ def _require_folder(name: str | None, typed: list[str]) -> None:
         given = "no folder" if name is None else f"the dataset {name}"
         flags = ", ".join(map(flag_name, typed))
         raise ConfigError(f"{flags}: for a folder of images, got {given}; leave it out")
+
+
+def _checked(
+    name: str | None, options: DataOptions, refusal: str | None
+) -> tuple[list[str], str | None]:
+    """Decode all image files: lines on the bad ones, and why a run would refuse the folder."""
+    from xnas.data.checking import check_files, files_of  # noqa: PLC0415 - imports torch
+    from xnas.runs.pulse import Pulse  # noqa: PLC0415 - imports torch
+
+    done, index = 0, files_of(name, options)
+    total = len(index.train) + len(index.test)
+    pulse = Pulse(lambda: f"{done} of {total} images decoded", say)
+    pulse.start()
+    bad = []
+    try:
+        for error in check_files(index):
+            done += 1
+            if error is not None:
+                bad.append(error)
+    finally:
+        pulse.stop()
+    lines = [f"bad: {error}" for error in bad]
+    lines.append(f"all {total:,} images were decoded; {counted(len(bad), 'bad file')}")
+    if bad and not refusal and not options.skip_bad_images:
+        refusal = f"{counted(len(bad), 'image')} cannot be read; --skip-bad-images leaves them out"
+    return lines, refusal
 
 
 def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:

@@ -14,6 +14,7 @@ from xnas.data.wholeness import faults
 from xnas.errors import DatasetError
 from xnas.words import counted
 
+HEADERS_ONLY = "only the headers of the images were read"
 MOST_LISTED = 10  # classes or sizes of a folder, one by one
 
 
@@ -81,7 +82,7 @@ def folder_description(found: FolderSummary) -> list[str]:
     lines += [f"note: {note}" for note in found.notes]
     if found.bad:
         lines.append(f"{counted(found.bad, 'bad file')}; the first: {found.first_bad}")
-    lines.append("only the headers of the images were read; their pixels may still be damaged")
+    lines.append(f"{HEADERS_ONLY}; their pixels may still be damaged (--check decodes them)")
     return lines
 
 

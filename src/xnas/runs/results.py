@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xnas.records import Evaluation, Judgement, Ledger, Sampled, SearchEpoch, TrainEpoch, Truth
+from xnas.records import (
+    EdgeChoice,
+    Evaluation,
+    Judgement,
+    Ledger,
+    Sampled,
+    SearchEpoch,
+    TrainEpoch,
+    Truth,
+)
 from xnas.space import Genotype
 
 
@@ -21,6 +30,8 @@ class SearchResult:
     """The round after whose epoch every forecaster had one expert left; 0 for never."""
     ledgers: dict[str, Ledger]
     """By kind of cell; empty for methods that keep none."""
+    undecided: tuple[EdgeChoice, ...] = ()
+    """Edges of the cell whose operation was chosen by less than noise, as far as ledgers show it."""
 
     def __repr__(self) -> str:
         """The main numbers in one line."""

@@ -34,6 +34,7 @@ from xnas.records import EpochCost, Gap, SearchEpoch
 from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, forecast, introduction, stage_line
 from xnas.runs.displays import Callback, SearchDisplay, showing
+from xnas.runs.doubts import doubt, undecided
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.results import SearchResult
@@ -258,6 +259,9 @@ class SearchJob:
         if books:
             head = {"format": "xnas-ledger", "version": 1}
             folder.write_json("ledger.json", head | {k: asdict(v) for k, v in books.items()})
+        line, grave = doubt(choices, books)
+        if line:
+            (self.display.warn if grave else self.display.say)(line)
         folder.write_text("genotype.json", genotype.to_json())
         return SearchResult(
             out=str(folder.path),
@@ -266,6 +270,7 @@ class SearchJob:
             rounds=search.rounds,
             settled_at=search.settled_at,
             ledgers=books,
+            undecided=undecided(choices, books),
         )
 
     def _require_whole(self) -> None:
