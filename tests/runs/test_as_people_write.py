@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 from searching import TINY, stripes
+from torch.utils.data import TensorDataset
 
-from xnas import Callback, ConfigError, SearchConfig, TrainConfig, create_model, sample, search, train
+from xnas import (
+    Callback,
+    ConfigError,
+    SearchConfig,
+    TrainConfig,
+    create_model,
+    resume_search,
+    sample,
+    search,
+    train,
+)
 
 SMALL = {"cells": 3, "channels": 2, "batch_size": 8, "device": "cpu"}
 
@@ -79,3 +90,18 @@ def test_of_a_run_folder_that_is_gone_the_genotype_is_left(tmp_path):
 def test_arguments_that_do_not_fit_are_named(call, words):
     with pytest.raises(ConfigError, match=words):
         call()
+
+
+def test_a_dataset_of_python_is_searched_and_resumed_with_it(tmp_path):
+    held = stripes()
+    dataset = TensorDataset(held.images, held.labels)
+    small = TINY | {"epochs": 1, "image_size": 8}
+    found = search(dataset, **small, out=tmp_path / "run", quiet=True)
+    assert found.rounds > 0
+    (tmp_path / "run" / "genotype.json").unlink()
+    again = resume_search(tmp_path / "run", data=dataset, quiet=True)
+    assert again.genotype == found.genotype
+    other = TensorDataset(held.images.flip(0), held.labels)
+    (tmp_path / "run" / "genotype.json").unlink()
+    with pytest.raises(ConfigError, match="the images are not those that the search"):
+        resume_search(tmp_path / "run", data=other, quiet=True)

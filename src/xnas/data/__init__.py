@@ -17,6 +17,7 @@ from xnas.data.catalogue import CATALOGUE, Known
 from xnas.data.datasets import DATASETS, load_data
 from xnas.data.decoding import decode_image
 from xnas.data.folder_index import FolderIndex, LabelledFiles, list_folder
+from xnas.data.given_datasets import images_of_dataset
 from xnas.data.image_files import ImageFiles, Images, Paths, StreamedImages
 from xnas.data.images import ImageData, channel_statistics
 from xnas.data.imbalance import imbalance
@@ -58,6 +59,7 @@ __all__ = [
     "fitting_size",
     "halves",
     "held_out",
+    "images_of_dataset",
     "imbalance",
     "list_folder",
     "load_data",

@@ -21,6 +21,7 @@ from xnas.data.folders import load_folder
 from xnas.data.image_files import Images, StreamedImages
 from xnas.data.images import ImageData
 from xnas.data.named_folders import load_cinic10, load_freiburg, load_imagenet
+from xnas.data.saved_datasets import is_saved, load_saved
 from xnas.data.sizes import resized
 from xnas.data.splits import TEST_SEED, TEST_SHARE, held_out, held_out_note
 from xnas.data.svhn import load_svhn
@@ -95,7 +96,8 @@ def load_data(
                 data = replace(data, resize=options.resize)
             size = options.image_size
             return data if size is None else resized(data, size, options.resize or "crop")
-        return load_folder(find_folder(name), options)
+        folder = find_folder(name)
+        return load_saved(folder, options) if is_saved(folder) else load_folder(folder, options)
     except OSError as error:
         raise DatasetError(
             f"cannot read {name!r}: {error.strerror or error}; {_what_works()}"

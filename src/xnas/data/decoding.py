@@ -67,11 +67,11 @@ def image_endings() -> frozenset[str]:
     from PIL import Image  # noqa: PLC0415 - needed for image files alone
 
     known = Image.registered_extensions()
-    return frozenset(end for end, kind in known.items() if kind in _formats())
+    return frozenset(end for end, kind in known.items() if kind in decoded_formats())
 
 
 @cache
-def _formats() -> tuple[str, ...]:
+def decoded_formats() -> tuple[str, ...]:
     """Pillow's names of the formats that it decodes by itself."""
     from PIL import Image  # noqa: PLC0415 - needed for image files alone
 
@@ -87,7 +87,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as camera data that are damaged: pixels are not
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=_formats()) as image:
+            with Image.open(path, formats=decoded_formats()) as image:
                 yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         limit = f"{Image.MAX_IMAGE_PIXELS or 0:,}"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -53,12 +54,37 @@ class Paths:
     def __iter__(self) -> Iterator[Path]:
         return (self[index] for index in range(len(self)))
 
+    def decode(self, index: int, *, channels: int, size: Size, resize: str) -> Tensor:
+        """One image, uint8 (channels, height, width)."""
+        return decode_image(self[index], channels=channels, size=size, resize=resize)
+
+    def identities(self, *, may_lack: bool) -> Iterator[bytes]:
+        """Folder, name and length in bytes of each file; -1 for one that is gone, if it may."""
+        for path in self:
+            yield os.fsencode(Path(*path.parts[-NAME_PARTS:]))
+            yield f"\0{_bytes_of(path, may_lack=may_lack)}\0".encode()
+
+
+class Store(Protocol):
+    """Where images are that memory does not hold: files (`Paths`) or items of a dataset."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Path | str:
+        """What messages call one image."""
+
+    def decode(self, index: int, *, channels: int, size: Size, resize: str) -> Tensor:
+        """One image, uint8 (channels, height, width); DatasetError names one that is none."""
+
+    def identities(self, *, may_lack: bool) -> Iterator[bytes]:
+        """What tells these images from others."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageFiles:
     """Images to be decoded one by one, all to one shape."""
 
-    paths: Paths
+    paths: Store
     channels: int
     size: Size
     resize: str
@@ -73,9 +99,7 @@ class ImageFiles:
 
     def read(self, index: int) -> Tensor:
         """One image, uint8 (channels, height, width); DatasetError names a file that is no image."""
-        return decode_image(
-            self.paths[index], channels=self.channels, size=self.size, resize=self.resize
-        )
+        return self.paths.decode(index, channels=self.channels, size=self.size, resize=self.resize)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -90,12 +114,12 @@ class StreamedImages:
     """
 
     name: str
-    files: Paths
-    """Files of the training images."""
+    files: Store
+    """Files of the training images, or items of a dataset."""
     labels: Tensor
     """Their classes, int64 (examples,), as indices into `classes`."""
     classes: tuple[str, ...]
-    test_files: Paths | None = None
+    test_files: Store | None = None
     test_labels: Tensor | None = None
     channels: int = 3
     """1 for grey images, 3 for colour; the others are converted."""
@@ -167,12 +191,11 @@ class StreamedImages:
             return None
         return self._hash(self.test_files, self.test_labels)
 
-    def _hash(self, files: Paths, labels: Tensor) -> str:
+    def _hash(self, files: Store, labels: Tensor) -> str:
         digest = blake2b(digest_size=16)
         digest.update(f"{len(files)} files {self.images.shape} {self.resize}\0".encode())
-        for path in files:
-            digest.update(os.fsencode(Path(*path.parts[-NAME_PARTS:])))
-            digest.update(f"\0{_bytes_of(path, may_lack=self.skip_bad_images)}\0".encode())
+        for identity in files.identities(may_lack=self.skip_bad_images):
+            digest.update(identity)
         digest.update(labels.cpu().contiguous().numpy().tobytes())
         digest.update("\0".join(self.classes).encode())
         return digest.hexdigest()

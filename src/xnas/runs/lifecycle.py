@@ -35,7 +35,7 @@ from xnas.runs.displays import Display
 from xnas.runs.resume_command import ResumeCommand
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import saved_images, whereabouts
+from xnas.runs.sources import GivenImages, saved_images, whereabouts
 from xnas.runs.tensorboard import Curves
 from xnas.runs.train_config import TrainConfig
 from xnas.words import counted
@@ -263,7 +263,7 @@ def resume(
     path: Path,
     build: Callable[[RunFolder, Settings, Images], Job[Record, Result]],
     *,
-    data: Images | None,
+    data: GivenImages | None,
     changes: Mapping[str, Any],
     ranks: Ranks,
     display: Display[Record],

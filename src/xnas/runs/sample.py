@@ -39,7 +39,14 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.sample_config import SampleConfig
 from xnas.runs.sample_loop import Evaluated, SampleLoop
 from xnas.runs.sample_records import records_of
-from xnas.runs.sources import EMBEDDED, config_and_data, given_data, saved_images, whereabouts
+from xnas.runs.sources import (
+    EMBEDDED,
+    GivenImages,
+    config_and_data,
+    given_data,
+    saved_images,
+    whereabouts,
+)
 from xnas.runs.train_config import resolve_images
 from xnas.runs.trial_ledger import NAME as LEDGER
 from xnas.runs.trial_ledger import TrialLedger, replay
@@ -55,8 +62,8 @@ UNNAMED = "cifar10"
 
 
 def sample(
-    config: SampleConfig | str | Path | Images | None = None,
-    data: str | Path | Images | None = None,
+    config: SampleConfig | str | Path | GivenImages | None = None,
+    data: str | Path | GivenImages | None = None,
     *,
     display: SampleDisplay | None = None,
     callbacks: Sequence[Callback] = (),
@@ -80,7 +87,7 @@ def sample(
 
 
 def _sample(
-    config: SampleConfig, data: str | Path | Images | None, shown: SampleDisplay
+    config: SampleConfig, data: str | Path | GivenImages | None, shown: SampleDisplay
 ) -> SampleResult:
     config, images, place = _data(config, data)
     job = SampleJob(config, place if images is None else images, shown)
@@ -97,7 +104,7 @@ def _sample(
 def resume_sampling(
     path: Path | str,
     *,
-    data: Images | None = None,
+    data: GivenImages | None = None,
     display: SampleDisplay | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,
@@ -121,7 +128,7 @@ def _showing(
 
 
 def _resume(
-    path: Path, data: Images | None, changes: dict[str, Any], shown: SampleDisplay
+    path: Path, data: GivenImages | None, changes: dict[str, Any], shown: SampleDisplay
 ) -> SampleResult:
     folder = RunFolder.open(path)
     with folder.locked():
@@ -268,7 +275,7 @@ class SampleJob:
 
 
 def _data(
-    config: SampleConfig, data: str | Path | Images | None
+    config: SampleConfig, data: str | Path | GivenImages | None
 ) -> tuple[SampleConfig, Images | None, str | None]:
     """The options with the size of images, the images if any are needed, and where the data are."""
     if EVALUATORS[config.evaluator].needs_images:

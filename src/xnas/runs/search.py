@@ -40,7 +40,7 @@ from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.results import SearchResult
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.sources import EMBEDDED, config_and_data, given_data
+from xnas.runs.sources import EMBEDDED, GivenImages, config_and_data, given_data
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import (
     Benchmark,
@@ -58,8 +58,8 @@ OUTLOOK_ROUNDS = 20
 
 
 def search(
-    config: SearchConfig | str | Path | Images | None = None,
-    data: str | Path | Images | None = None,
+    config: SearchConfig | str | Path | GivenImages | None = None,
+    data: str | Path | GivenImages | None = None,
     *,
     display: SearchDisplay | None = None,
     callbacks: Sequence[Callback] = (),
@@ -82,7 +82,7 @@ def search(
     2
     """
     config, data = config_and_data("search", SearchConfig, config, data, settings)
-    given = given_data(EMBEDDED if data is None else data, config.out)
+    given = given_data(EMBEDDED if data is None else data, config.out, config)
     ranks = join_ranks()
     truth = load_truth(config.truth, config.space)
     with _showing(display, ranks, callbacks, quiet=config.quiet) as shown:
@@ -95,7 +95,7 @@ def search(
 def resume_search(
     path: Path | str,
     *,
-    data: Images | None = None,
+    data: GivenImages | None = None,
     display: SearchDisplay | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,

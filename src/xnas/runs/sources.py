@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from xnas.data import (
     DATASETS,
@@ -25,6 +26,7 @@ from xnas.data import (
     load_data,
 )
 from xnas.data.augment import Augmentation
+from xnas.data.given_datasets import images_of_dataset, is_dataset
 from xnas.data.sizes import Size
 from xnas.data_options import DataOptions
 from xnas.engine.distributed import ALONE, Ranks
@@ -37,6 +39,8 @@ from xnas.runs.run_folder import RUNS, RunFolder
 EMBEDDED = "digits"
 
 Settings = TypeVar("Settings", bound=Options)
+GivenImages = Images | Dataset[Any]
+"""Images of Python, as `xnas.search` takes them."""
 
 
 class Sources:
@@ -183,16 +187,23 @@ def data_of(run: Path | None) -> str:
     return found
 
 
-def given_data(data: str | Path | Images, out: Path | None) -> str | ImageData | StreamedImages:
+def given_data(
+    data: str | Path | GivenImages,
+    out: Path | None,
+    options: DataOptions = DataOptions(),  # noqa: B008 - frozen
+) -> str | ImageData | StreamedImages:
     """The second argument of `xnas.COMMAND(config, data)`, if it names or holds images.
 
-    `out` is the run folder that the settings name, which must lie elsewhere.
+    `out` is the run folder that the settings name, which must lie elsewhere. A dataset of Python is read
+    as the `options` have it.
     """
     given = str(data) if isinstance(data, Path) else data
+    if is_dataset(given):
+        return images_of_dataset(given, options)
     if not isinstance(given, str | ImageData | StreamedImages):
         raise ConfigError(
             f"data must be a dataset's name, a folder or images, got {type(data).__name__}; "
-            "xnas.ImageData makes images of tensors"
+            "xnas.ImageData makes images of tensors, and a torch.utils.data.Dataset is taken as it is"
         )
     if isinstance(given, str):
         require_outside(out or RUNS, given)
@@ -215,7 +226,7 @@ def saved_images(
     path: Path,
     saved: ConfigFile,
     config: DataOptions,
-    data: Images | None,
+    data: GivenImages | None,
     kind: str,
 ) -> Images:
     """The images that a run began with, given again or loaded; raises if they are others."""
@@ -224,7 +235,9 @@ def saved_images(
             f"the {kind} in {path} was given its images in memory; resume it with "
             f"xnas.resume_{kind}({str(path)!r}, data=...)"
         )
-    images = data if data is not None else _loaded_again(path, saved, config)
+    images = _loaded_again(path, saved, config) if data is None else data
+    if is_dataset(images):
+        images = images_of_dataset(images, config)
     if images.fingerprint() != saved.fingerprint:
         raise ConfigError(
             f"the images are not those that the {kind} in {path} began with; restore them, or start a "

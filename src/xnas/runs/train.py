@@ -36,7 +36,7 @@ from xnas.runs.prepare_training import PreparedTraining, prepare_training, requi
 from xnas.runs.results import SampleResult, SearchResult, TrainResult
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sources import data_of, given_data, settled, whereabouts
+from xnas.runs.sources import GivenImages, data_of, given_data, settled, whereabouts
 from xnas.runs.tensorboard import train_curves
 from xnas.runs.train_briefing import introduction
 from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
@@ -49,7 +49,7 @@ LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
 
 def train(
     config: TrainConfig | str | Path | Genotype | Wiring | SearchResult | SampleResult,
-    data: str | Path | Images | None = None,
+    data: str | Path | GivenImages | None = None,
     *,
     display: TrainDisplay | None = None,
     callbacks: Sequence[Callback] = (),
@@ -91,7 +91,7 @@ def train(
 
 def _train(
     config: TrainConfig,
-    data: str | Path | Images | None,
+    data: str | Path | GivenImages | None,
     ranks: Ranks,
     shown: TrainDisplay,
     *,
@@ -100,7 +100,7 @@ def _train(
     architecture = architecture_of(config.cell)
     run = run_of(config.cell)
     notes: list[str] = []
-    data = given_data(data_of(run) if data is None else data, config.out)
+    data = given_data(data_of(run) if data is None else data, config.out, config)
     require_cells(config, architecture)
     if isinstance(data, str):
         config = resolve_images(config, Path(whereabouts(data)).name)
@@ -122,7 +122,7 @@ def _train(
 def resume_training(
     path: Path | str,
     *,
-    data: Images | None = None,
+    data: GivenImages | None = None,
     display: TrainDisplay | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,
