@@ -149,11 +149,7 @@ def pixels_of(image: object, channels: int, where: str) -> Tensor:
     from PIL import Image  # noqa: PLC0415 - needed for images of Pillow alone
 
     if isinstance(image, Image.Image):
-        try:
-            return torch.from_numpy(eight_bit_pixels(image, channels)).movedim(-1, 0)
-        except Exception as error:  # decoders raise almost anything
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise DatasetError(f"cannot decode {where} ({why}); fix or remove it") from error
+        return _decoded(image, channels, where)
     if isinstance(image, np.ndarray):
         image = torch.from_numpy(np.ascontiguousarray(image))
         if image.dtype == torch.uint8 and image.dim() == 3:
@@ -182,6 +178,14 @@ def pixels_of(image: object, channels: int, where: str) -> Tensor:
         return pixels.expand(3, -1, -1).contiguous()
     weights = torch.tensor([0.299, 0.587, 0.114])  # of ITU-R 601, as Pillow's L
     return (pixels.float() * weights[:, None, None]).sum(0, keepdim=True).round().to(torch.uint8)
+
+
+def _decoded(image: Any, channels: int, where: str) -> Tensor:  # noqa: ANN401 - Pillow's
+    try:
+        return torch.from_numpy(eight_bit_pixels(image, channels)).movedim(-1, 0)
+    except Exception as error:  # decoders raise almost anything
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DatasetError(f"cannot decode {where} ({why}); fix or remove it") from error
 
 
 def label_of(label: object, where: str) -> int:

@@ -235,9 +235,12 @@ def saved_images(
             f"the {kind} in {path} was given its images in memory; resume it with "
             f"xnas.resume_{kind}({str(path)!r}, data=...)"
         )
-    images = _loaded_again(path, saved, config) if data is None else data
-    if is_dataset(images):
-        images = images_of_dataset(images, config)
+    if data is None:
+        images = _loaded_again(path, saved, config)
+    else:
+        images = (
+            data if isinstance(data, ImageData | StreamedImages) else images_of_dataset(data, config)
+        )
     if images.fingerprint() != saved.fingerprint:
         raise ConfigError(
             f"the images are not those that the {kind} in {path} began with; restore them, or start a "
