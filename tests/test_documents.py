@@ -86,7 +86,10 @@ def test_commands_run_and_print_what_the_documents_show(command, output, folder)
         assert line in without_times(done.stdout)
 
 
-SLOW = {"xnas bench theory", "xnas bench search", "xnas bench data", "xnas bench train"}
+SLOW = {
+    *("xnas bench theory", "xnas bench search", "xnas bench data", "xnas bench train"),
+    "xnas sample",  # trains 100 cells
+}
 
 
 @pytest.mark.parametrize(
