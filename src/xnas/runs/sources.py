@@ -235,12 +235,7 @@ def saved_images(
             f"the {kind} in {path} was given its images in memory; resume it with "
             f"xnas.resume_{kind}({str(path)!r}, data=...)"
         )
-    if data is None:
-        images = _loaded_again(path, saved, config)
-    else:
-        images = (
-            data if isinstance(data, ImageData | StreamedImages) else images_of_dataset(data, config)
-        )
+    images = _loaded_again(path, saved, config) if data is None else _read(data, config)
     if images.fingerprint() != saved.fingerprint:
         raise ConfigError(
             f"the images are not those that the {kind} in {path} began with; restore them, or start a "
@@ -252,6 +247,11 @@ def saved_images(
             "start a new run"
         )
     return images
+
+
+def _read(data: GivenImages, options: DataOptions) -> Images:
+    """Images as they are, and those of a dataset of Python."""
+    return images_of_dataset(data, options) if isinstance(data, Dataset) or is_dataset(data) else data
 
 
 def _loaded_again(path: Path, saved: ConfigFile, config: DataOptions) -> Images:
