@@ -98,7 +98,6 @@ JOBS = (
     _job("surrogate", "local", FEW),
     _job("surrogate", "controller", FEW, controller="logits"),
     _job("surrogate", "controller", FEW),
-    _job("surrogate", "progressive", FEW),
     _job("surrogate", "latent", FEW),
     _job("surrogate", "bananas", FEW),
     _job("surrogate", "npenas", FEW),
