@@ -98,7 +98,7 @@ def test_settings_that_allow_no_wipeout_are_warned_of(capsys, tmp_path, photos):
         (("digits", "--epochs", "0"), "epochs must be at least 1, got 0"),
         (("digits", "--epochs", "many"), "--epochs"),
         (("digits", "--relaxation", "3"), "relaxation must lie in (0, 1], got 3"),
-        (("digits", "--method", "magic"), "no method called 'magic'; there are: darts, xnas"),
+        (("digits", "--method", "magic"), "no method called 'magic'; there are: asap, "),
         (("digits", "--space", "moon"), "no search space called 'moon'; there are: darts"),
         (("digits", "--experts-lr", "fast"), "--experts-lr"),
         (("digits", "--skip-dropout", "2"), "skip-dropout must be a number in [0, 1)"),
