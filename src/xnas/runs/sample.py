@@ -53,7 +53,7 @@ from xnas.runs.trial_ledger import TrialLedger, replay
 from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_truth
 from xnas.samplers import SAMPLERS, Remarks, Sampler
 from xnas.space import Genotype, encoding_of
-from xnas.words import printable
+from xnas.words import counted, printable
 
 GENOTYPE = "genotype.json"
 COMMAND = "sample"
@@ -240,6 +240,7 @@ class SampleJob:
     def _conclude(self, folder: RunFolder, loop: SampleLoop, costs: CostsFile) -> SampleResult:
         """Write the curve, its figure and, last, the best cell."""
         loop.ledger.sync()
+        _require_a_value(folder, loop)
         best = self.sampler.best()
         records = records_of(loop.told, self.evaluator.size, costs.seconds())
         value = next(one.result.value for one in loop.told if one.trial.number == best.number)
@@ -343,6 +344,17 @@ def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -
         f"the search in {folder.path} is finished; its best cell is in {GENOTYPE}, and --evaluations "
         "with a larger number continues it"
     )
+
+
+def _require_a_value(folder: RunFolder, loop: SampleLoop) -> None:
+    """Raise if every evaluation failed, with the reason of the last one."""
+    failed = [one for one in loop.told if not one.refused]
+    if failed and all(one.result.value is None for one in failed):
+        raise ConfigError(
+            f"the search has no best cell: all of its {counted(len(failed), 'evaluation')} failed, the "
+            f"last one with: {failed[-1].result.reason}; the reasons are in {folder.path / LEDGER}, so "
+            "remove their cause and begin another search"
+        )
 
 
 def _writer(folder: RunFolder) -> str:
