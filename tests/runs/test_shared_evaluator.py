@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from copy import copy
 
 import pytest
 from searching import stripes, tiny
@@ -10,6 +11,7 @@ from searching import stripes, tiny
 from xnas import ConfigError, Genotype, SampleConfig, sample, search
 from xnas.process.interrupt import Interrupted
 from xnas.runs import sample as runs
+from xnas.runs import shared_evaluator
 from xnas.runs.displays import Silence
 from xnas.runs.evaluators import EVALUATORS, evaluate_trial
 from xnas.runs.sample import _usual_data
@@ -41,7 +43,8 @@ def build(weights, images=None, **options):
 def test_the_value_of_a_cell_is_the_line_of_the_gap_of_the_same_checkpoint(stopped, tmp_path):
     out, record = stopped
     evaluator = pickle.loads(pickle.dumps(build(out)))  # noqa: S301 - as a pool sends it
-    assert evaluator.line.endswith("after epoch 1, on its validation half")
+    # 14 edges of 7 operations in each of two kinds of cells
+    assert evaluator.line.endswith("after epoch 1, on its validation half; 196 of 196 experts are left")
     assert evaluator.device == "cpu"
     cell = recorded_cell(record)
     for _ in range(2):
@@ -69,6 +72,23 @@ def test_weights_that_cannot_be_used_are_refused(stopped, tmp_path):
     (empty / "config.json").write_bytes((out / "config.json").read_bytes())
     with pytest.raises(ConfigError, match="holds no checkpoint, so there are no weights"):
         _ = build(empty).line
+
+
+def test_a_supernet_that_lost_experts_is_refused_before_the_folder_is_made(
+    stopped, tmp_path, monkeypatch
+):
+    load = shared_evaluator.loaded
+
+    def faded(evaluator):
+        search = copy(load(evaluator))
+        search.deleted = [("normal", 0, 1), ("reduction", 3, 2)]
+        return search
+
+    monkeypatch.setattr(shared_evaluator, "loaded", faded)
+    config = SampleConfig(weights=stopped[0], evaluator="shared", device="cpu", out=tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"194 of 196 experts are left in .* --no-wipeout or --method"):
+        sample(config, stripes())
+    assert not config.out.exists()
 
 
 def test_a_whole_search_draws_cells_of_the_supernet(stopped, tmp_path, monkeypatch):

@@ -34,6 +34,16 @@ def cell_accuracy(search: Search, cell: Genotype) -> float:
         return accuracy(search, {kind: u.expand(spread[kind], -1, -1) for kind, u in mixtures.items()})
 
 
+def experts_left(search: Search) -> tuple[int, int]:
+    """How many experts that cells can have are still in the supernet, and how many it began with."""
+    space = getattr(search.supernet, "space", None)
+    names = tuple(getattr(space, "operations", ()))
+    used = [column for column, name in enumerate(names) if name != NONE]
+    began = sum(len(mixture) * len(used) for mixture in search.mixtures.values())
+    gone = sum(column in used for _, _, column in search.deleted)
+    return began - gone, began
+
+
 def cell_mixtures(search: Search, cell: Genotype, space: SearchSpace) -> dict[str, Tensor]:
     """By kind of cell, shares of 1 for the operations of `cell` and 0 for all others.
 

@@ -1,7 +1,8 @@
 """The evaluator `shared`: a cell is worth its accuracy with the weights of a search's supernet.
 
 One evaluation is a few forward passes. It says something about cells alone if the supernet was trained
-over single paths (`--method paths`), so that its operations work without each other.
+over single paths (`--method random`), so that its operations work without each other. Random cells need
+all operations of all edges, so a supernet that has lost some of them is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from xnas.data import Images
 from xnas.engine import Search
 from xnas.engine.restore import require_settings
 from xnas.engine.search_state import restore_supernet
-from xnas.engine.shared_weights import cell_accuracy
+from xnas.engine.shared_weights import cell_accuracy, experts_left
 from xnas.errors import ConfigError
 from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable
@@ -45,10 +46,12 @@ class SharedEvaluator:
 
     @property
     def line(self) -> str:
-        """Whose weights, and after how many epochs."""
+        """Whose weights, after how many epochs, and how many experts there are to evaluate."""
+        search = loaded(self)
+        left, began = experts_left(search)
         return (
-            f"evaluated by the shared weights of {self.weights} after epoch {loaded(self).epoch}, on "
-            "its validation half"
+            f"evaluated by the shared weights of {self.weights} after epoch {search.epoch}, on its "
+            f"validation half; {left} of {began} experts are left"
         )
 
     @property
@@ -119,7 +122,20 @@ def shared_evaluator(config: SampleConfig, images: Images) -> SharedEvaluator:
             f"--space {space}, or other --weights"
         )
     weights = config.weights.resolve()
-    return SharedEvaluator(weights, config.device, images, training_evaluator(config, images))
+    evaluator = SharedEvaluator(weights, config.device, images, training_evaluator(config, images))
+    _require_all_experts(evaluator)
+    return evaluator
+
+
+def _require_all_experts(evaluator: SharedEvaluator) -> None:
+    """Raise if cells could be drawn that the supernet no longer holds."""
+    left, began = experts_left(loaded(evaluator))
+    if left < began:
+        raise ConfigError(
+            f"{left} of {began} experts are left in the weights of {evaluator.weights}, so most cells "
+            "could not be evaluated; give a search that deletes none, made with --no-wipeout or "
+            "--method random"
+        )
 
 
 EVALUATORS.add("shared", EvaluatorKind(shared_evaluator, "the weights of a search's supernet"))
