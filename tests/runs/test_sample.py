@@ -254,10 +254,23 @@ def test_a_search_killed_at_any_byte_of_its_ledger_resumes_to_the_same(config):
     whole = files(config.out)
     ledger, ends = config.out / "ledger.jsonl", len(whole["ledger.jsonl"])
     for cut in {0, 1, 40, 58, 59, *range(60, ends, ends // 25), ends - 1, ends}:
-        (config.out / "genotype.json").unlink()
+        for later in ("genotype.json", "curve.json", "costs.jsonl"):
+            (config.out / later).unlink(missing_ok=True)
         ledger.write_bytes(whole["ledger.jsonl"][:cut])
         resume_sampling(config.out)
         assert files(config.out) == whole, cut
+
+
+def test_a_search_without_its_ledger_is_not_begun_again(config):
+    sample(config)
+    ledger = config.out / "ledger.jsonl"
+    ledger.write_bytes(b"")
+    before = {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
+    with pytest.raises(
+        DamagedFileError, match=r"is missing or empty, though .* of 12 evaluations; rest"
+    ):
+        resume_sampling(config.out, evaluations=20)
+    assert before == {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
 
 
 def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch, capsys):

@@ -31,6 +31,7 @@ from xnas.runs.costs_file import CostsFile
 from xnas.runs.displays import Callback, SampleDisplay, showing
 from xnas.runs.evaluators import EVALUATORS
 from xnas.runs.image_batch import hand_images
+from xnas.runs.lost_ledger import require_ledger
 from xnas.runs.pools import POOLS
 from xnas.runs.results import SampleResult
 from xnas.runs.resume_command import ResumeCommand
@@ -135,6 +136,7 @@ def _resume(
         saved = ConfigFile.read(folder.path, COMMAND)
         config = saved_options(SampleConfig, saved.config, changes)
         planned = saved_options(SampleConfig, saved.config, {}).evaluations
+        require_ledger(folder)
         _require_unfinished(folder, config, planned)
         images = None
         if EVALUATORS[config.evaluator].needs_images:
