@@ -9,6 +9,7 @@ import pytest
 from benchmark_files import read_once
 from commands import call
 from nasbench201 import rows, write_table
+from searching import stripes
 
 from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import DamagedFileError, FinishedError, RoundError
@@ -210,6 +211,18 @@ def test_the_limits_hold_for_the_answer(config):
 def test_what_cannot_be_used_is_refused_before_anything_is_written(config, changes, data, words):
     with pytest.raises(ConfigError, match=words):
         sample(replace(config, **changes), data)
+    assert not config.out.exists()
+
+
+@pytest.mark.parametrize("evaluator", ["surrogate", "shared"])
+def test_cells_that_grow_need_an_evaluator_that_takes_them(tmp_path, evaluator):
+    """On nasbench201 they have all edges from the beginning: see the remarks below."""
+    config = SampleConfig(sampler="progressive", evaluator=evaluator, out=tmp_path / "run")
+    data = None if evaluator == "surrogate" else stripes()
+    with pytest.raises(
+        ConfigError, match=rf"fewer nodes than the space darts has, which the evaluator {evaluator} can"
+    ):
+        sample(config, data)
     assert not config.out.exists()
 
 

@@ -146,4 +146,5 @@ for _name, _build, _summary in (
     ("table", table_evaluator, "NAS-Bench-201's table"),
     ("surrogate", surrogate_evaluator, "a judge of DARTS cells"),
 ):
-    EVALUATORS.add(_name, EvaluatorKind(_build, _summary, needs_images=False, leaves_files=False))
+    _kind = EvaluatorKind(_build, _summary, needs_images=False, leaves_files=False, whole_cells=True)
+    EVALUATORS.add(_name, _kind)

@@ -59,6 +59,8 @@ class EvaluatorKind:
     needs_images: bool = True
     leaves_files: bool = True
     """Whether an evaluation leaves anything in its folder, which a lost ledger would not know of."""
+    whole_cells: bool = False
+    """Whether it evaluates no cells but those that have all nodes of their space."""
 
 
 EVALUATORS: Registry[EvaluatorKind] = Registry("evaluator")

@@ -160,6 +160,7 @@ class SampleJob:
         encoding = encoding_of(config.space, tied=config.tied)
         settings = config.sampler_settings
         self.kind.checked(settings)
+        _require_whole_cells(config)
         self.evaluator = EVALUATORS[config.evaluator].build(config, data)
         self.limits = CellLimits.of(config, self.evaluator)
         self.encoding = self.limits.applied(encoding)
@@ -346,6 +347,17 @@ def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -
         f"the search in {folder.path} is finished; its best cell is in {GENOTYPE}, and --evaluations "
         "with a larger number continues it"
     )
+
+
+def _require_whole_cells(config: SampleConfig) -> None:
+    """Raise if the sampler asks cells of fewer nodes, and the evaluator knows none of these."""
+    smaller = config.space in SAMPLERS[config.sampler].smaller_cells
+    if smaller and EVALUATORS[config.evaluator].whole_cells:
+        raise ConfigError(
+            f"the sampler {config.sampler} also asks cells of fewer nodes than the space {config.space} "
+            f"has, which the evaluator {config.evaluator} cannot evaluate; use --evaluator train, or "
+            "another --sampler"
+        )
 
 
 def _require_a_value(folder: RunFolder, loop: SampleLoop) -> None:

@@ -138,4 +138,7 @@ def _require_all_experts(evaluator: SharedEvaluator) -> None:
         )
 
 
-EVALUATORS.add("shared", EvaluatorKind(shared_evaluator, "the weights of a search's supernet"))
+EVALUATORS.add(
+    "shared",
+    EvaluatorKind(shared_evaluator, "the weights of a search's supernet", whole_cells=True),
+)

@@ -30,7 +30,7 @@ from xnas.errors import ConfigError
 from xnas.options import POSITIVE, Options, at_least, option
 from xnas.samplers.block_surrogate import INITIAL_BIAS, MEMBERS, BlockEnsemble
 from xnas.samplers.book import Book
-from xnas.samplers.growth import GROWTHS, Blocks, extended
+from xnas.samplers.growth import GROWTHS, Blocks, NodeByNode, extended
 from xnas.samplers.protocol import SAMPLERS, Result, SamplerKind, Trial
 from xnas.samplers.ranks import mean_ranks, rank_correlation
 from xnas.samplers.seeded import derived_seed
@@ -251,5 +251,6 @@ SAMPLERS.add(
         "PNAS: cells grow block by block, and a surrogate chooses which to train",
         spaces=tuple(GROWTHS),
         extendable=False,
+        smaller_cells=tuple(name for name, growth in GROWTHS.items() if isinstance(growth, NodeByNode)),
     ),
 )

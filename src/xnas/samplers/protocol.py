@@ -149,6 +149,8 @@ class SamplerKind:
     """Names of the search spaces that it takes; None for all that have an encoding."""
     extendable: bool = True
     """Whether a search that was planned with fewer evaluations asks the same ones first."""
+    smaller_cells: tuple[str, ...] = ()
+    """Names of the spaces in which it also asks cells of fewer nodes than the space has."""
 
     def __call__(self, encoding: Encoding, seed: int, settings: Mapping[str, Any]) -> Sampler:
         """Return a sampler that was asked nothing yet."""
