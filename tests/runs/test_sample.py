@@ -226,6 +226,21 @@ def test_cells_that_grow_need_an_evaluator_that_takes_them(tmp_path, evaluator):
     assert not config.out.exists()
 
 
+@pytest.mark.parametrize("sampler", ["halving", "bohb"])
+def test_rungs_that_the_table_does_not_know_are_refused_with_those_that_it_knows(config, sampler):
+    pytest.importorskip("optuna")
+    config = replace(config, sampler=sampler, settings=None)
+    with pytest.raises(
+        ConfigError,
+        match=r"a training of 1 epoch, and .* --settings min_epochs=12,max_epochs=200,eta=17",
+    ):
+        sample(config)
+    with pytest.raises(ConfigError, match="a training of 36 epochs, and the table knows 12 and 200"):
+        sample(replace(config, settings="min_epochs=12,max_epochs=200"))
+    assert not config.out.exists()
+    sample(replace(config, settings="min_epochs=12,max_epochs=200,eta=17"))
+
+
 def test_all_failures_are_a_search_without_an_answer(config, monkeypatch):
     def fail(*_):
         raise RoundError("the loss is nan")

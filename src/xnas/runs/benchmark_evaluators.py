@@ -6,6 +6,7 @@ A sampler is given validation accuracies alone. Test accuracies are for the repo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +39,33 @@ class TableEvaluator:
                 f"the table knows accuracies after {EPOCHS[0]} and {EPOCHS[1]} epochs, not after "
                 f"{self.epochs}; give one of these with --epochs"
             )
-        if not self.table.knows(self.epochs, "valid", self.data):
-            raise ConfigError(
-                f"the table has no validation accuracy on {self.data} after {self.epochs} epochs; "
-                "choose other --epochs, or other data"
-            )
+        self.require_budget(None)
 
     @property
     def line(self) -> str:
         """Data set and epochs."""
         return f"evaluated by the table: validation accuracy on {self.data} after {self.epochs} epochs"
 
-    def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
-        """Look the cell up; a budget of 12 or 200 epochs takes the place of `epochs`."""
-        epochs: Any = self.epochs if trial.budget is None else trial.budget
+    def require_budget(self, budget: int | None) -> None:
+        """Raise unless the table has accuracies after so many epochs; None stands for `epochs`."""
+        epochs: Any = self.epochs if budget is None else budget
         if epochs not in EPOCHS:
+            first, last = EPOCHS
             raise ConfigError(
                 f"the sampler asks for a training of {counted(epochs, 'epoch')}, and the table knows "
-                f"{EPOCHS[0]} and {EPOCHS[1]}; give it these with --settings, or use another --evaluator"
+                f"{first} and {last}; give --settings min_epochs={first},max_epochs={last},"
+                f"eta={ceil(last / first)}, or use another --evaluator"
             )
+        if not self.table.knows(epochs, "valid", self.data):
+            raise ConfigError(
+                f"the table has no validation accuracy on {self.data} after {epochs} epochs; choose "
+                "other --epochs, or other data"
+            )
+
+    def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
+        """Look the cell up; a budget of 12 or 200 epochs takes the place of `epochs`."""
+        self.require_budget(trial.budget)
+        epochs: Any = self.epochs if trial.budget is None else trial.budget
         value = self.table.accuracy(trial.genotype, epochs, "valid", self.data) / 100
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
@@ -84,13 +93,17 @@ class SurrogateEvaluator:
             f"Kendall's tau {quality.kendall:.2f} on held-out ones"
         )
 
-    def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
-        """Estimate the accuracy of the cell."""
-        if trial.budget not in (None, JUDGED_EPOCHS):
+    def require_budget(self, budget: int | None) -> None:
+        """Raise unless the judged cells were trained for so many epochs."""
+        if budget not in (None, JUDGED_EPOCHS):
             raise ConfigError(
-                f"the judge estimates trainings of {JUDGED_EPOCHS} epochs, not of {trial.budget}; use a "
+                f"the judge estimates trainings of {JUDGED_EPOCHS} epochs, not of {budget}; use a "
                 "sampler without budgets, or --evaluator train"
             )
+
+    def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
+        """Estimate the accuracy of the cell."""
+        self.require_budget(trial.budget)
         value = self.judge.estimate(trial.genotype).accuracy / 100
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from xnas.errors import GenotypeError, RoundError
 from xnas.process.failures import failure
@@ -46,6 +46,14 @@ class Evaluator(Protocol):
 
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the size of the network that is evaluated, which limits hold for."""
+
+
+@runtime_checkable
+class KnowsBudgets(Protocol):
+    """An evaluator that cannot evaluate cells at every number of epochs."""
+
+    def require_budget(self, budget: int | None) -> None:
+        """Raise a ConfigError unless trials of this budget can be evaluated."""
 
 
 @dataclass(frozen=True, slots=True)

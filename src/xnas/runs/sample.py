@@ -29,7 +29,7 @@ from xnas.runs.config_file import ConfigFile, config_of, read_json
 from xnas.runs.costs_file import NAME as COSTS
 from xnas.runs.costs_file import CostsFile
 from xnas.runs.displays import Callback, SampleDisplay, showing
-from xnas.runs.evaluators import EVALUATORS
+from xnas.runs.evaluators import EVALUATORS, KnowsBudgets
 from xnas.runs.image_batch import hand_images
 from xnas.runs.lost_ledger import require_ledger
 from xnas.runs.pools import POOLS
@@ -165,6 +165,7 @@ class SampleJob:
         self.limits = CellLimits.of(config, self.evaluator)
         self.encoding = self.limits.applied(encoding)
         self.settings = self._planned() | settings
+        self._require_budgets()
         self.sampler: Sampler = self.kind(self.encoding, config.seed, self.settings)
         hand_images(self.sampler, data, seed=config.seed)
         self.truth = self._benchmark()
@@ -175,6 +176,12 @@ class SampleJob:
         known = {"evaluations": config.evaluations, "max_epochs": config.epochs}
         wanted = {declared.name for declared in fields(self.kind.settings)}
         return {name: value for name, value in known.items() if name in wanted and value is not None}
+
+    def _require_budgets(self) -> None:
+        """Raise if the sampler will ask for epochs that the evaluator does not know."""
+        if isinstance(self.evaluator, KnowsBudgets):
+            for budget in self.kind.budgets(self.kind.checked(self.settings)):
+                self.evaluator.require_budget(budget)
 
     def _benchmark(self) -> Benchmark | None:
         """What knows the best cell, for the report alone."""

@@ -59,13 +59,17 @@ class SharedEvaluator:
         """Where it computes: cpu or cuda."""
         return pick_device(self.device_name).type
 
+    def require_budget(self, budget: int | None) -> None:
+        """Raise for any number of epochs: the weights are what they are."""
+        if budget is not None:
+            raise ConfigError(
+                f"shared weights know no epochs, and the sampler asks for {budget}; use one without "
+                "budgets, or --evaluator train"
+            )
+
     def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
         """Measure the cell; one that the supernet does not hold is a GenotypeError."""
-        if trial.budget is not None:
-            raise ConfigError(
-                f"shared weights know no epochs, and the sampler asks for {trial.budget}; use one "
-                "without budgets, or --evaluator train"
-            )
+        self.require_budget(trial.budget)
         search = loaded(self)
         with repeatable(search.device):
             value = cell_accuracy(search, trial.genotype)

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from random import Random
 from typing import Any, Literal
 
@@ -234,8 +235,10 @@ def _quiet(optuna: Any) -> Iterator[None]:  # noqa: ANN401 - a module
         optuna.logging.set_verbosity(before)
 
 
-SAMPLERS.add("tpe", SamplerKind(OptunaSampler, OptunaSettings, "Optuna's Parzen estimators"))
-SAMPLERS.add(
-    "halving", SamplerKind(OptunaSampler, HalvingSettings, "Optuna's asynchronous successive halving")
-)
-SAMPLERS.add("bohb", SamplerKind(OptunaSampler, BohbSettings, "Optuna's Hyperband with its TPE"))
+for _name, _settings, _summary in (
+    ("tpe", OptunaSettings, "Optuna's Parzen estimators"),
+    ("halving", HalvingSettings, "Optuna's asynchronous successive halving"),
+    ("bohb", BohbSettings, "Optuna's Hyperband with its TPE"),
+):
+    _kind = SamplerKind(OptunaSampler, _settings, _summary, budgets=attrgetter("rungs"))
+    SAMPLERS.add(_name, _kind)

@@ -151,6 +151,8 @@ class SamplerKind:
     """Whether a search that was planned with fewer evaluations asks the same ones first."""
     smaller_cells: tuple[str, ...] = ()
     """Names of the spaces in which it also asks cells of fewer nodes than the space has."""
+    budgets: Callable[[Any], Sequence[int | None]] = lambda _: (None,)
+    """Gives the budgets of all trials that it may ask, from an object of `settings`."""
 
     def __call__(self, encoding: Encoding, seed: int, settings: Mapping[str, Any]) -> Sampler:
         """Return a sampler that was asked nothing yet."""
