@@ -27,6 +27,7 @@ from xnas.options import (
     at_most,
     changed,
     fixed_settings,
+    given_options,
     groups_of,
     help_of,
     inherited,
@@ -141,6 +142,11 @@ def test_saved_options_that_cannot_be_used_are_named():
 
 def test_a_saved_value_that_is_changed_need_not_be_usable_any_more():
     assert saved_options(Breakfast, {"minutes": -1}, {"minutes": 3}).minutes == 3
+
+
+def test_given_options_are_those_that_were_named_also_at_their_default():
+    assert given_options(Breakfast(salt=0.0, eggs=3)) == ["eggs", "salt"]
+    assert given_options(Breakfast()) == []
 
 
 def test_an_option_that_was_given_is_not_inherited_even_at_its_default():

@@ -173,6 +173,11 @@ def saved_options(kind: type[C], saved: Mapping[str, Any], changes: Mapping[str,
     return kind(**{**saved, **changes})
 
 
+def given_options(options: Options) -> list[str]:
+    """Names of the options that an object was given, in the order of their declaration."""
+    return [declared.name for declared in fields(options) if declared.name in options._given]
+
+
 def widened(kind: type[C], shared: type[Options], options: Options) -> C:
     """Options of `kind` with the values of `options` for those of `shared`, a mix-in of both."""
     made = kind(**{declared.name: getattr(options, declared.name) for declared in fields(shared)})

@@ -77,6 +77,14 @@ def test_refusals_are_one_line(run, flags, given, words):
     assert warned.count("\n") == 1
 
 
+def test_options_that_change_nothing_are_named_in_one_line(run, flags, tmp_path):
+    given = ("--channels", 4, "--recipe", "quick", "--epochs", 12, "--seed", 1, "--evaluations", 2)
+    status, _, warned = run("sample", *flags, *given, "--quiet", "--out", tmp_path / "run")
+    assert status == 0
+    assert warned.count("\n") == 1
+    assert warned.endswith("the evaluator table does not use --recipe, --channels\n")
+
+
 def test_another_kind_of_run_is_named(run, flags, tmp_path):
     out = tmp_path / "run"
     assert run("sample", *flags, "--evaluations", 2, "--quiet", "--out", out) == (0, "", "")

@@ -7,6 +7,7 @@ from sampling_games import planted, play
 
 from xnas.errors import ConfigError
 from xnas.runs.cell_limits import CellLimits
+from xnas.runs.sample import SampleConfig
 from xnas.samplers import SAMPLERS
 from xnas.space import NETWORKS, encoding_of
 from xnas.space.network_size import NetworkSizes
@@ -40,6 +41,19 @@ def test_limits_that_nothing_obeys_are_refused_with_the_smallest_sizes():
     ):
         CellLimits(Sized(), max_params=least.parameters - 1).applied(encoding_of("darts"))
     assert CellLimits(Sized(), max_params=least.parameters).applied(encoding_of("darts"))
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "end"),
+    [
+        ("train", "raise --max-params or --max-macs, or use fewer --channels or --cells"),
+        ("surrogate", "raise --max-params or --max-macs"),
+    ],
+)
+def test_smaller_networks_are_advised_where_there_are_some(evaluator, end):
+    limits = CellLimits.of(SampleConfig(evaluator=evaluator, max_params=1.0), Sized())
+    with pytest.raises(ConfigError, match=f"; {end}$"):
+        limits.applied(encoding_of("darts"))
 
 
 def test_the_fault_is_named():

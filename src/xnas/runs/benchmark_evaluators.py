@@ -5,7 +5,7 @@ A sampler is given validation accuracies alone. Test accuracies are for the repo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from xnas.errors import ConfigError
 from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.recipes import NASBENCH301
 from xnas.runs.sample_config import SampleConfig
+from xnas.runs.train_config import TrainOptions
 from xnas.runs.truth import DATA_OF, require_benchmark
 from xnas.samplers import Result, Trial
 from xnas.space import NETWORKS, Genotype
 from xnas.space.network_size import NetworkSize, NetworkSizes
 from xnas.words import counted
 
+USED = {"epochs", "max_macs", "max_params", "out", "quiet", "seed"}
+UNUSED = frozenset({declared.name for declared in fields(TrainOptions)} - USED | {"weights"})
+"""Options of trainings and of shared weights: a benchmark's networks and trainings are what they are."""
 JUDGED_EPOCHS = 100  # of the trainings that the surrogate's cells had
 
 
@@ -159,5 +163,12 @@ for _name, _build, _summary in (
     ("table", table_evaluator, "NAS-Bench-201's table"),
     ("surrogate", surrogate_evaluator, "a judge of DARTS cells"),
 ):
-    _kind = EvaluatorKind(_build, _summary, needs_images=False, leaves_files=False, whole_cells=True)
+    _kind = EvaluatorKind(
+        _build,
+        _summary,
+        needs_images=False,
+        leaves_files=False,
+        whole_cells=True,
+        unused=UNUSED,
+    )
     EVALUATORS.add(_name, _kind)

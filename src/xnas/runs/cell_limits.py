@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xnas.errors import ConfigError
-from xnas.runs.evaluators import Evaluator
+from xnas.runs.evaluators import EVALUATORS, Evaluator
 from xnas.runs.sample_config import SampleConfig
 from xnas.space import Encoding, Genotype
 from xnas.space.limited_encoding import LimitedEncoding, smallest_cell
@@ -19,11 +19,14 @@ class CellLimits:
     evaluator: Evaluator
     max_params: float | None = None
     max_macs: float | None = None
+    fixed: bool = False
+    """Whether no option makes the evaluator's networks smaller."""
 
     @classmethod
     def of(cls, config: SampleConfig, evaluator: Evaluator) -> CellLimits:
         """The limits that the options set."""
-        return cls(evaluator, config.max_params, config.max_macs)
+        fixed = {"cells", "channels"} <= EVALUATORS[config.evaluator].unused
+        return cls(evaluator, config.max_params, config.max_macs, fixed)
 
     @property
     def set(self) -> bool:
@@ -47,11 +50,11 @@ class CellLimits:
         fault = self.beyond(start)
         if fault is not None:
             sizes = [self.evaluator.size(cell) for cell in alone]
+            fewer = "" if self.fixed else ", or use fewer --channels or --cells"
             raise ConfigError(
                 f"no cell of the space {encoding.space} is within the limits: the smallest network has "
                 f"{sizes[0].parameters:,} parameters, the cheapest {sizes[1].macs:,} "
-                "multiply-accumulates; raise --max-params or --max-macs, or use fewer --channels or "
-                "--cells"
+                f"multiply-accumulates; raise --max-params or --max-macs{fewer}"
             )
         return LimitedEncoding(encoding, lambda cell: self.beyond(cell) is None, least[2])
 

@@ -69,6 +69,8 @@ class EvaluatorKind:
     """Whether an evaluation leaves anything in its folder, which a lost ledger would not know of."""
     whole_cells: bool = False
     """Whether it evaluates no cells but those that have all nodes of their space."""
+    unused: frozenset[str] = frozenset()
+    """Names of options that change nothing with it. A run that is given one warns."""
 
 
 EVALUATORS: Registry[EvaluatorKind] = Registry("evaluator")

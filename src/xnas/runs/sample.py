@@ -17,7 +17,7 @@ from typing import Any
 
 from xnas.data import Images, load_data
 from xnas.errors import ConfigError, DatasetError, FinishedError, GenotypeError
-from xnas.options import saved_options
+from xnas.options import flag_name, given_options, saved_options
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.output import explain_lost_output
 from xnas.records import Sampled
@@ -92,6 +92,7 @@ def _sample(
 ) -> SampleResult:
     config, images, place = _data(config, data)
     job = SampleJob(config, place if images is None else images, shown)
+    _warn_of_unused(config, shown)
     name = place or (images.name if images is not None else UNNAMED)
     folder = RunFolder.create(lambda: config.out or RunFolder.next_free(COMMAND, name))
     truth = None if config.truth is None else config.truth.resolve()
@@ -354,6 +355,14 @@ def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -
         f"the search in {folder.path} is finished; its best cell is in {GENOTYPE}, and --evaluations "
         "with a larger number continues it"
     )
+
+
+def _warn_of_unused(config: SampleConfig, shown: SampleDisplay) -> None:
+    """Name the options that were given and change nothing."""
+    unused = EVALUATORS[config.evaluator].unused
+    names = [flag_name(name) for name in given_options(config) if name in unused]
+    if names:
+        shown.warn(f"the evaluator {config.evaluator} does not use {', '.join(names)}")
 
 
 def _require_whole_cells(config: SampleConfig) -> None:
