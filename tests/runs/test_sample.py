@@ -120,7 +120,7 @@ def test_a_finished_search_says_so_and_can_be_given_more(config, tmp_path):
     with pytest.raises(FinishedError, match=r"is finished; its best cell is in genotype\.json"):
         resume_sampling(config.out)
     with pytest.raises(
-        ConfigError, match="begun with 12 evaluations; --evaluations may raise them, got 3"
+        ConfigError, match="is planned for 12 evaluations; --evaluations may raise them, got 3"
     ):
         resume_sampling(config.out, evaluations=3)
     more = resume_sampling(config.out, evaluations=20)
@@ -178,9 +178,12 @@ def test_what_changed_since_the_beginning_is_refused(config, tmp_path, table):
     saved = json.loads((config.out / "config.json").read_text())
     saved["config"]["seed"] = 1
     (config.out / "config.json").write_text(json.dumps(saved))
-    with pytest.raises(
-        DamagedFileError, match=r"line 2 of .*: the sampler asks another cell .*; xnas 0"
-    ):
+    asks = r"line 2 of .*: the sampler asks another cell .* may have been changed"
+    with pytest.raises(DamagedFileError, match=asks + "; restore them from a copy, or begin"):
+        resume_sampling(config.out)
+    saved["made_with"]["torch"] = "1.0"
+    (config.out / "config.json").write_text(json.dumps(saved))
+    with pytest.raises(DamagedFileError, match=asks + r", or .*: xnas 0.*, torch 1\.0.* wrote it; "):
         resume_sampling(config.out)
 
 
@@ -202,7 +205,11 @@ def test_the_limits_hold_for_the_answer(config):
             None,
             "the sampler has no setting 'populatoin'; did you mean pop",
         ),
-        ({"settings": "population=0"}, None, "--population must be at least 1, got 0"),
+        (
+            {"settings": "population=0"},
+            None,
+            "the setting population of --settings must be at least 1",
+        ),
         ({"pool": "lokal"}, None, "no pool called 'lokal'; did you mean local"),
         ({"tied": True}, None, "have one kind; there is nothing to tie"),
         ({}, object(), "the evaluator table needs no images; leave them out, or name the data set"),

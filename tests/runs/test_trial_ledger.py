@@ -103,6 +103,9 @@ def test_a_sampler_that_asks_another_cell_is_refused_with_the_line(path):
     ):
         replay(opened(path).events, evolution(seed=1), path, "xnas 9; torch 2")
 
+    with pytest.raises(DamagedFileError, match=r"changed; restore them from a copy, or begin another"):
+        replay(opened(path).events, evolution(seed=1), path, "")
+
     class Waiting:
         def ask(self):
             return None

@@ -22,7 +22,7 @@ def test_settings_are_typed_and_bounded():
     assert KIND(encoding_of("darts"), 3, {"rate": 0.5})[1:] == (3, Settings(rate=0.5))
     with pytest.raises(ConfigError, match="the sampler has no setting 'rat'; did you mean rate"):
         KIND.checked({"rat": 1})
-    with pytest.raises(ConfigError, match="--rate must be positive and finite, got 0"):
+    with pytest.raises(ConfigError, match="the setting rate of --settings must be positive"):
         KIND.checked({"rate": 0.0})
 
 

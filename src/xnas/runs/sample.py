@@ -20,6 +20,7 @@ from xnas.errors import ConfigError, DatasetError, FinishedError, GenotypeError
 from xnas.options import flag_name, given_options, saved_options
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.output import explain_lost_output
+from xnas.process.versions import made_with
 from xnas.records import Sampled
 from xnas.runs import shared_evaluator, training_evaluator, worker_pools  # noqa: F401 - register theirs
 from xnas.runs.benchmark_evaluators import SurrogateEvaluator, TableEvaluator
@@ -331,7 +332,7 @@ def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -
     path, wanted = folder.path / GENOTYPE, config.evaluations
     if wanted < planned:
         raise ConfigError(
-            f"the search in {folder.path} was begun with {planned} evaluations; --evaluations may raise "
+            f"the search in {folder.path} is planned for {planned} evaluations; --evaluations may raise "
             f"them, got {wanted}"
         )
     if wanted > planned:
@@ -388,10 +389,12 @@ def _require_a_value(folder: RunFolder, loop: SampleLoop) -> None:
 
 
 def _writer(folder: RunFolder) -> str:
-    """The versions that began a run, in words."""
-    made = read_json(folder.path / CONFIG).get("made_with")
+    """The versions that began a run, in words; empty if they are those that resume it."""
+    made, here = read_json(folder.path / CONFIG).get("made_with"), made_with()
     versions = made if isinstance(made, dict) else {}
     names = [name for name in ("xnas", "torch", "optuna") if name in versions]
+    if names and all(versions[name] == here.get(name) for name in names):
+        return ""
     return ", ".join(f"{name} {versions[name]}" for name in names) or "another version"
 
 

@@ -78,9 +78,8 @@ def parse_settings(text: str) -> dict[str, Any]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not name or not equals or not value:
-            raise ConfigError(
-                f"--settings must be like population=10,sample=3, got {part!r} in {text!r}"
-            )
+            whole = "" if part == text else f" in {text!r}"
+            raise ConfigError(f"--settings must be like population=10,sample=3, got {part!r}{whole}")
         if name in found:
             raise ConfigError(f"--settings names {name!r} twice, got {text!r}; give it once")
         found[name] = _value(value)

@@ -173,7 +173,7 @@ class TrialLedger:
 def replay(events: Iterable[Event], sampler: Sampler, path: Path, writer: str) -> None:
     """Bring a fresh sampler where the ledger ends; raises if it asks another cell than was asked then.
 
-    `writer` names the program that wrote the ledger, for the message.
+    `writer` names the program that wrote the ledger, for the message; empty if it is the one that runs.
     """
     for event in events:
         if isinstance(event.content, Result):
@@ -186,9 +186,12 @@ def replay(events: Iterable[Event], sampler: Sampler, path: Path, writer: str) -
         if asked != event.content:
             nothing, another = "nothing where the ledger has a cell", "another cell than the ledger"
             fault = nothing if asked is None else another
+            versions = f", or other versions ask other cells: {writer} wrote it" if writer else ""
+            theirs = ", resume with those versions" if writer else ""
             raise DamagedFileError(
                 f"line {event.line} of {path}: the sampler asks {fault}, so the search cannot be "
-                f"resumed exactly; {writer} wrote it: resume with that, or begin another search"
+                f"resumed exactly; the ledger or config.json may have been changed{versions}; restore "
+                f"them from a copy{theirs}, or begin another search"
             )
 
 

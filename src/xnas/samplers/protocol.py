@@ -30,6 +30,7 @@ with the epochs of an evaluation, if they are given.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -37,7 +38,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from torch import Tensor
 
 from xnas.errors import ConfigError
-from xnas.options import Options
+from xnas.options import Options, flag_name
 from xnas.registry import Registry, known_names
 from xnas.space.encoding import Choices, Encoding
 from xnas.space.genotype import Genotype
@@ -169,7 +170,17 @@ class SamplerKind:
         for name in settings:
             if name not in known:
                 raise ConfigError(f"the sampler has no setting {name!r}; {known_names(name, known)}")
-        return self.settings(**settings)
+        try:
+            return self.settings(**settings)
+        except ConfigError as error:  # which names options as flags of their own
+            raise ConfigError(_as_settings(str(error), known)) from error
+
+
+def _as_settings(text: str, names: Sequence[str]) -> str:
+    """A message with the place where settings are given, in place of flags that there are not."""
+    for name in names:
+        text = re.sub(rf"{flag_name(name)}(?![\w-])", f"the setting {name} of --settings", text)
+    return text
 
 
 SAMPLERS: Registry[SamplerKind] = Registry("sampler")
