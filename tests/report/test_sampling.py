@@ -46,5 +46,11 @@ def test_the_table_marks_the_front():
         ["90.00", "%", "0.950", "9.5", "5"],
         ["85.00", "%", "0.200", "2.0", "3", "*"],
     ]
+    small = [record(0, 0.5, 4_480), record(1, 0.4, 120_000)]
+    assert [line.split() for line in cells_table(small, small).splitlines()] == [
+        ["validation", "parameters", "MACs", "trial", "front"],
+        ["50.00", "%", "4,480", "44,800", "0", "*"],
+        ["40.00", "%", "120,000", "1,200,000", "1"],
+    ]
     assert evaluations_line(RECORDS) == "8 evaluations, 7 different cells, 1 failed"
     assert evaluations_line(RECORDS[:1]) == "1 evaluation, 1 different cell"

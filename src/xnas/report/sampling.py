@@ -9,6 +9,8 @@ from xnas.report.tables import aligned_table
 from xnas.words import counted
 
 MOST_ROWS = 10
+TINY = 100_000
+"""Parameters or multiply-accumulates below which millions would hide most digits."""
 
 
 def best_cells(records: Sequence[Sampled], most: int = MOST_ROWS) -> list[Sampled]:
@@ -37,18 +39,27 @@ def pareto_front(records: Sequence[Sampled]) -> list[Sampled]:
 def cells_table(records: Sequence[Sampled], shown: Sequence[Sampled]) -> str:
     """Some evaluations as a table for the terminal; a star marks the front of accuracy and size."""
     front = {record.number for record in pareto_front(records)}
+    parameters, sizes = _sizes("parameters", [record.parameters for record in shown], digits=3)
+    macs, costs = _sizes("MACs", [record.macs for record in shown], digits=1)
     rows = [
         (
             f"{100 * (record.value or 0.0):.2f} %",
-            f"{record.parameters / 1e6:.3f}",
-            f"{record.macs / 1e6:,.1f}",
+            size,
+            cost,
             str(record.number),
             "*" if record.number in front else "",
         )
-        for record in shown
+        for record, size, cost in zip(shown, sizes, costs, strict=True)
     ]
-    header = ("validation", "M parameters", "M MACs", "trial", "front")
+    header = ("validation", parameters, macs, "trial", "front")
     return aligned_table(header, rows, left=())
+
+
+def _sizes(name: str, counts: Sequence[int], *, digits: int) -> tuple[str, list[str]]:
+    """A column in millions with its header, or in whole numbers where a network is tiny."""
+    if min(counts, default=0) < TINY:
+        return name, [f"{count:,}" for count in counts]
+    return f"M {name}", [f"{count / 1e6:,.{digits}f}" for count in counts]
 
 
 def evaluations_line(records: Sequence[Sampled]) -> str:

@@ -50,9 +50,10 @@ class SampleProgress(RunProgress):
 
 
 def trial_line(one: Evaluated, done: int, total: int, best: float | None) -> str:
-    """One evaluation in one line."""
+    """One evaluation in one line, by the number that its folder, ledger and tables have."""
     result = one.result
     what = f"failed: {result.reason}" if result.value is None else f"{100 * result.value:6.2f} %"
     best_text = "" if best is None else f"  best {100 * best:.2f} %"
     cell = one.trial.genotype.one_line
-    return f"cell {done:4}/{total}  {what}{best_text}" + (f"  {cell}" if cell else "")
+    counted = f"{done:{len(str(total))}}/{total}  trial {one.trial.number:{len(str(total))}}"
+    return f"{counted}  {what}{best_text}" + (f"  {cell}" if cell else "")
