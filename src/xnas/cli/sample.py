@@ -6,7 +6,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from xnas.cli.flags import changes, resume_flag, takes
+from cyclopts import Parameter
+
+from xnas.cli.flags import GROUPS, changes, resume_flag, takes
 from xnas.cli.printing import say
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from xnas.runs.results import SampleResult
 
 RESUME = resume_flag(SampleConfig, "search")
+LIST = Parameter(
+    name="--list",
+    negative="",
+    help="List all samplers with their settings, evaluators and pools instead.",
+    group=GROUPS["Search"],
+)
 
 
 @takes(SampleConfig)
@@ -24,6 +32,7 @@ def sample(
     /,
     *,
     resume: Annotated[Path | None, RESUME] = None,
+    parts: Annotated[bool, LIST] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Run a search by sampling, or resume one, and print the best cells.
@@ -35,6 +44,9 @@ def sample(
         them). Default: the digits. For the evaluators table and surrogate: a data set of the benchmark,
         by default cifar10.
     """
+    if parts:
+        _list_parts(data is not None or resume is not None or bool(typed))
+        return
     # The help of the command does without torch, which these import.
     from xnas.runs import sample as job  # noqa: PLC0415
     from xnas.runs.config_file import images_of  # noqa: PLC0415
@@ -55,6 +67,14 @@ def sample(
     finish()
     if not quiet:
         say(farewell(result, images_of(Path(result.out))))
+
+
+def _list_parts(more: bool) -> None:  # noqa: FBT001
+    from xnas.cli.sample_description import part_lines  # noqa: PLC0415 - imports torch
+
+    if more:
+        raise ConfigError("--list prints what there is and begins no search; leave the rest out")
+    say("\n".join(part_lines()))
 
 
 def farewell(result: SampleResult, data: str | None) -> str:
