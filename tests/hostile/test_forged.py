@@ -190,7 +190,7 @@ def test_settings_of_an_optimizer_are_those_of_the_run(searches, stopped_trainin
     resume_training(forged(stopped_training, tmp_path / "train", change), data=training.pictures())
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, None, torch.zeros(2)])
+@pytest.mark.parametrize("version", [0, 1, 4, None, torch.zeros(2)])
 def test_a_checkpoint_of_another_version_is_refused_by_name(
     searches, stopped_training, tmp_path, version
 ):

@@ -50,6 +50,7 @@ class Scenario:
 
     def go(self, out: Path, display=None):
         """What a user would do: resume, or begin where nothing was begun."""
+        display = display or Silence()
         if (out / "config.json").exists():
             self.again(out, display)
         else:
