@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from textwrap import wrap
 
-from xnas.runs.sample import EVALUATORS, POOLS, SAMPLERS
-from xnas.samplers import SamplerKind
+from xnas.runs import sample  # noqa: F401 - registers ours
+from xnas.runs.evaluators import EVALUATORS
+from xnas.runs.pools import POOLS
+from xnas.samplers import SAMPLERS, SamplerKind
 from xnas.space import ENCODINGS
 
 WIDTH = 100
