@@ -308,6 +308,16 @@ def test_a_search_without_its_ledger_is_not_begun_again(config):
     assert before == {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
 
 
+def test_a_ledger_that_does_not_fit_costs_a_finished_search_nothing(config):
+    sample(config)
+    ledger = config.out / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace('"done"', '"gone"', 1))
+    before = {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
+    with pytest.raises(DamagedFileError, match="its state is 'gone'"):
+        resume_sampling(config.out, evaluations=20)
+    assert before == {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
+
+
 def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch, capsys):
     """Ctrl-C during the fifth evaluation: it is finished, and the search stops."""
     evaluate = TableEvaluator.evaluate

@@ -203,6 +203,8 @@ class SampleJob:
         ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=durable)
         costs = CostsFile(folder.path / COSTS, folder.storage_errors)
         replay(ledger.events, self.sampler, ledger.path, _writer(folder))
+        if config.evaluations > saved.config.get("evaluations", config.evaluations):
+            _raise_evaluations(folder, config.evaluations)
         loop = SampleLoop(
             self.sampler,
             ledger,
@@ -328,7 +330,7 @@ def _fingerprint(config: SampleConfig, images: Images | None) -> str:
 
 
 def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -> None:
-    """Raise if nothing is left to do; make ready for more evaluations if they were raised."""
+    """Raise if nothing is left to do, or if evaluations cannot be raised."""
     path, wanted = folder.path / GENOTYPE, config.evaluations
     if wanted < planned:
         raise ConfigError(
@@ -341,11 +343,7 @@ def _require_unfinished(folder: RunFolder, config: SampleConfig, planned: int) -
                 f"the sampler {config.sampler} has planned for {planned} evaluations, which cannot be "
                 "raised; begin another search"
             )
-        whole = read_json(folder.path / CONFIG)
-        whole["config"]["evaluations"] = wanted
-        folder.write_json(CONFIG, whole)
-        with folder.storage_errors():
-            path.unlink(missing_ok=True)
+        return
     if not path.exists():
         return
     try:
@@ -386,6 +384,15 @@ def _require_a_value(folder: RunFolder, loop: SampleLoop) -> None:
             f"last one with: {failed[-1].result.reason}; the reasons are in {folder.path / LEDGER}, so "
             "remove their cause and begin another search"
         )
+
+
+def _raise_evaluations(folder: RunFolder, wanted: int) -> None:
+    """Make a search that may be finished one of more evaluations; its answer is to be found again."""
+    with folder.storage_errors():
+        (folder.path / GENOTYPE).unlink(missing_ok=True)
+    whole = read_json(folder.path / CONFIG)
+    whole["config"]["evaluations"] = wanted
+    folder.write_json(CONFIG, whole)
 
 
 def _writer(folder: RunFolder) -> str:
