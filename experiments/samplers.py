@@ -30,7 +30,7 @@ import torch
 from jobs import Budget, Job, Record, ResultsFile, chosen, overview, play, script, usual_results
 from watch import ran_on
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
-from xnas.runs.sample_config import settings_text
+from xnas.runs.sampling.config import settings_text
 from xnas.samplers import SAMPLERS, Result
 from xnas.space.encoding import encoding_of
 

@@ -16,7 +16,7 @@ from sampling_jobs import Noisy, tells
 from worker_jobs import wait_for
 
 from xnas import SampleConfig, resume_sampling, sample
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 
 STORE = 80 * 2**20  # bytes; the least that Ray takes
 TINY = {"cells": 3, "channels": 2, "batch_size": 64, "epochs": 2, "device": "cpu"}

@@ -14,8 +14,8 @@ from test_layering import LAYERS
 
 from xnas.paper.options import ReproduceConfig
 from xnas.paper.reproduce import reproduce
-from xnas.runs.pools import POOLS
-from xnas.runs.sample import EVALUATORS
+from xnas.runs.sampling.pools import POOLS
+from xnas.runs.sampling.sample import EVALUATORS
 from xnas.samplers import SAMPLERS
 from xnas.space import ENCODINGS
 

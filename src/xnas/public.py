@@ -7,8 +7,8 @@ from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
 from xnas.runs.displays import Callback
-from xnas.runs.sample import resume_sampling, sample
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train import resume_training, train

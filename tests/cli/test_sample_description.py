@@ -3,7 +3,7 @@
 from commands import call
 
 from xnas.cli.sample_description import WIDTH, part_lines
-from xnas.runs.sample import EVALUATORS, POOLS, SAMPLERS
+from xnas.runs.sampling.sample import EVALUATORS, POOLS, SAMPLERS
 from xnas.space import ENCODINGS
 
 

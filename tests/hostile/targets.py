@@ -43,11 +43,11 @@ from xnas.data.fashion import read_idx
 from xnas.data.unpack import unpack
 from xnas.errors import DatasetError, XnasError
 from xnas.process.interrupt import Interrupted
-from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.progress import SearchProgress, TrainProgress
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.samplers import Result

@@ -17,8 +17,8 @@ from xnas.errors import DamagedFileError
 from xnas.methods import METHODS, Recipe, RegisteredMethod, Stage
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.evaluators import EVALUATORS, evaluate_trial
 from xnas.runs.prepare import prepare
+from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial
 from xnas.samplers import Trial
 
 FRESH = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, experts=2))

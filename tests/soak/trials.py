@@ -19,10 +19,10 @@ from soak.events import Events, Fault
 from xnas import SampleConfig, resume_search, search
 from xnas.engine import load_checkpoint
 from xnas.errors import XnasError
-from xnas.runs import sample as runs
 from xnas.runs.displays import Silence
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.run_folder import RunFolder
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.train import resume_training, train
 
 KILLED, FINISHED, REFUSED, BROKEN = "killed", "finished", "refused", "broken"

@@ -12,7 +12,7 @@ from xnas.cli.flags import GROUPS, changes, resume_flag, takes
 from xnas.cli.printing import say
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
 
 if TYPE_CHECKING:
     from xnas.runs.results import SampleResult
@@ -48,9 +48,9 @@ def sample(
         _list_parts(data is not None or resume is not None or bool(typed))
         return
     # The help of the command does without torch, which these import.
-    from xnas.runs import sample as job  # noqa: PLC0415
     from xnas.runs.config_file import images_of  # noqa: PLC0415
-    from xnas.runs.sample_progress import SampleProgress  # noqa: PLC0415
+    from xnas.runs.sampling import sample as job  # noqa: PLC0415
+    from xnas.runs.sampling.progress import SampleProgress  # noqa: PLC0415
 
     quiet = typed.get("quiet", False)
     with SampleProgress(quiet=quiet) as display:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from textwrap import wrap
 
-from xnas.runs import sample  # noqa: F401 - registers ours
-from xnas.runs.evaluators import EVALUATORS
-from xnas.runs.pools import POOLS
+from xnas.runs.sampling import sample  # noqa: F401 - registers all evaluators and pools
+from xnas.runs.sampling.evaluators import EVALUATORS
+from xnas.runs.sampling.pools import POOLS
 from xnas.samplers import SAMPLERS, SamplerKind
 from xnas.space import ENCODINGS
 

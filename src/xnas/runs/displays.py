@@ -11,7 +11,7 @@ from xnas.engine import Search
 from xnas.engine.train import Training
 from xnas.errors import ConfigError
 from xnas.records import SearchEpoch, TrainEpoch
-from xnas.runs.sample_loop import Evaluated, SampleLoop
+from xnas.runs.sampling.loop import Evaluated, SampleLoop
 
 Record_contra = TypeVar("Record_contra", contravariant=True)
 Shown = TypeVar("Shown")

@@ -12,10 +12,10 @@ from training import pictures, same_runs
 
 from xnas import Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import DamagedFileError
-from xnas.runs import sample as runs
-from xnas.runs import training_evaluator
-from xnas.runs.evaluators import EVALUATORS, evaluate_trial, trial_folder
 from xnas.runs.lock import locked
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling import training_evaluator
+from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial, trial_folder
 from xnas.runs.train import TrainJob
 from xnas.samplers import Trial
 from xnas.space import count_parameters, create_model

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xnas.errors import ConfigError
-from xnas.runs.evaluators import EVALUATORS, Evaluator
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator
 from xnas.space import Encoding, Genotype
 from xnas.space.limited_encoding import LimitedEncoding, smallest_cell
 from xnas.space.network_size import NetworkSize

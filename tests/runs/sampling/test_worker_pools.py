@@ -16,14 +16,14 @@ from worker_jobs import wait_for
 from xnas import SampleConfig, sample
 from xnas.errors import WorkerError
 from xnas.process.interrupt import Interrupted
-from xnas.runs import sample as runs
-from xnas.runs import worker_pools
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
-from xnas.runs.pools import POOLS
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling import worker_pools
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sampling.pools import POOLS
 from xnas.samplers import Trial
 from xnas.space import Genotype
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 ALONE = {  # what a cluster of this machine alone needs
     "OMP_NUM_THREADS": "1",
     "RAY_AUTH_MODE": "token",

@@ -7,7 +7,7 @@ from streamed_files import with_bad, write_images
 
 from xnas import DatasetError
 from xnas.data import Paths, StreamedImages, standardize
-from xnas.runs.image_batch import drawn_batch, hand_images
+from xnas.runs.sampling.image_batch import drawn_batch, hand_images
 from xnas.samplers import SAMPLERS
 from xnas.space import encoding_of
 

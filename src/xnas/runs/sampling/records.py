@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from xnas.records import Sampled
-from xnas.runs.sample_loop import Evaluated
+from xnas.runs.sampling.loop import Evaluated
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize
 

@@ -14,10 +14,10 @@ from searching import stripes
 from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import DamagedFileError, FinishedError, RoundError
 from xnas.process.interrupt import Interrupted
-from xnas.runs import sample as runs
-from xnas.runs.benchmark_evaluators import TableEvaluator
 from xnas.runs.displays import Silence
-from xnas.runs.pools import LocalPool, PoolKind
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling.benchmark_evaluators import TableEvaluator
+from xnas.runs.sampling.pools import LocalPool, PoolKind
 from xnas.samplers import SAMPLERS
 from xnas.space import create_model
 
@@ -252,7 +252,7 @@ def test_all_failures_are_a_search_without_an_answer(config, monkeypatch):
     def fail(*_):
         raise RoundError("the loss is nan")
 
-    monkeypatch.setattr("xnas.runs.benchmark_evaluators.TableEvaluator.evaluate", fail)
+    monkeypatch.setattr("xnas.runs.sampling.benchmark_evaluators.TableEvaluator.evaluate", fail)
     with pytest.raises(
         ConfigError, match=r"all of its 12 evaluations failed.*: the loss is nan; .*begin an"
     ):

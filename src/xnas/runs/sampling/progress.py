@@ -6,7 +6,7 @@ import time
 
 from xnas.runs.briefing import duration
 from xnas.runs.progress import RunProgress
-from xnas.runs.sample_loop import Evaluated, SampleLoop
+from xnas.runs.sampling.loop import Evaluated, SampleLoop
 
 SECONDS = 1.0
 """After which a line is printed, better or not."""

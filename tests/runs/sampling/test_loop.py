@@ -6,8 +6,8 @@ import pytest
 from sampling_games import done, planted, play
 
 from xnas.errors import ConfigError
-from xnas.runs.sample_loop import SampleLoop
-from xnas.runs.trial_ledger import TrialLedger, replay
+from xnas.runs.sampling.loop import SampleLoop
+from xnas.runs.sampling.trial_ledger import TrialLedger, replay
 from xnas.samplers import SAMPLERS, Result
 from xnas.space import encoding_of
 
@@ -107,7 +107,7 @@ def test_cells_beyond_the_limits_are_told_as_failed_and_do_not_count(path):
 
 
 def test_limits_that_the_sampler_never_obeys_end_the_search(path, monkeypatch):
-    monkeypatch.setattr("xnas.runs.sample_loop.MOST_REFUSED", 10)
+    monkeypatch.setattr("xnas.runs.sampling.loop.MOST_REFUSED", 10)
     with pytest.raises(ConfigError, match=r"10 cells in a row .* the last because too large; raise"):
         loop_on(path, beyond=lambda _: "too large").play(Pool())
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from xnas.runs.sample_loop import Evaluated
-from xnas.runs.sample_progress import SampleProgress, trial_line
+from xnas.runs.sampling.loop import Evaluated
+from xnas.runs.sampling.progress import SampleProgress, trial_line
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 
@@ -29,7 +29,7 @@ def lines(monkeypatch):
         loop = SimpleNamespace(told=[], evaluated=0, evaluations=10)
         for one in ones:
             now = next(times)
-            monkeypatch.setattr("xnas.runs.sample_progress.time.monotonic", lambda now=now: now)
+            monkeypatch.setattr("xnas.runs.sampling.progress.time.monotonic", lambda now=now: now)
             loop.told.append(one)
             loop.evaluated += not one.refused
             display.after_trial(one, loop)

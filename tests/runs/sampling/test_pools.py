@@ -3,7 +3,7 @@
 import pytest
 
 from xnas.errors import ConfigError
-from xnas.runs.pools import POOLS
+from xnas.runs.sampling.pools import POOLS
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 

@@ -1,7 +1,7 @@
 """Records of evaluations: sums, the best so far, repeated cells."""
 
-from xnas.runs.sample_loop import Evaluated
-from xnas.runs.sample_records import records_of
+from xnas.runs.sampling.loop import Evaluated
+from xnas.runs.sampling.records import records_of
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize

@@ -21,10 +21,10 @@ from xnas.process.folder import storage_errors
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.records import TrainEpoch
 from xnas.runs.config_file import NAME as CONFIG
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind, trial_folder
 from xnas.runs.lock import locked
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind, trial_folder
 from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig, TrainOptions
 from xnas.runs.train_plan import held_out_share, resolve

@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 
-from xnas.runs.costs_file import CostsFile
+from xnas.runs.sampling.costs_file import CostsFile
 from xnas.samplers import Result
 
 

@@ -23,12 +23,12 @@ from xnas.errors import ConfigError
 from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable
 from xnas.runs.config_file import ConfigFile
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.prepare import prepare
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sampling.training_evaluator import TrainingEvaluator, training_evaluator
 from xnas.runs.search_config import SearchConfig
-from xnas.runs.training_evaluator import TrainingEvaluator, training_evaluator
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize

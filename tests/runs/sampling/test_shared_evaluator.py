@@ -10,11 +10,11 @@ from searching import stripes, tiny
 
 from xnas import ConfigError, Genotype, SampleConfig, sample, search
 from xnas.process.interrupt import Interrupted
-from xnas.runs import sample as runs
-from xnas.runs import shared_evaluator
 from xnas.runs.displays import Silence
-from xnas.runs.evaluators import EVALUATORS, evaluate_trial
-from xnas.runs.sample import _usual_data
+from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling import shared_evaluator
+from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial
+from xnas.runs.sampling.sample import _usual_data
 from xnas.runs.truth import recorded_cell
 from xnas.samplers import Trial
 

@@ -6,8 +6,8 @@ import pytest
 from sampling_games import planted, play
 
 from xnas.errors import ConfigError
-from xnas.runs.cell_limits import CellLimits
-from xnas.runs.sample import SampleConfig
+from xnas.runs.sampling.cell_limits import CellLimits
+from xnas.runs.sampling.sample import SampleConfig
 from xnas.samplers import SAMPLERS
 from xnas.space import NETWORKS, encoding_of
 from xnas.space.network_size import NetworkSizes

@@ -8,8 +8,8 @@ from pathlib import Path
 from xnas.errors import WorkerError
 from xnas.process.gpu_sharing import visible_gpus
 from xnas.process.interrupt import stop_at_round
-from xnas.runs.evaluators import Evaluator, evaluate_trial, trial_folder
-from xnas.runs.pools import POOLS, PoolKind
+from xnas.runs.sampling.evaluators import Evaluator, evaluate_trial, trial_folder
+from xnas.runs.sampling.pools import POOLS, PoolKind
 from xnas.samplers import Result, Trial
 from xnas.workers import LocalProcesses, RayTasks, Workers
 

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from xnas.errors import ConfigError
 from xnas.registry import Registry
-from xnas.runs.evaluators import Evaluator, evaluate_trial, trial_folder
+from xnas.runs.sampling.evaluators import Evaluator, evaluate_trial, trial_folder
 from xnas.samplers import Result, Trial
 
 

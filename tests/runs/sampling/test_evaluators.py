@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from xnas.errors import DatasetError, GenotypeError, RoundError
-from xnas.runs.evaluators import evaluate_trial, trial_folder
+from xnas.runs.sampling.evaluators import evaluate_trial, trial_folder
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 

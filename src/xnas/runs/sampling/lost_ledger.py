@@ -9,11 +9,11 @@ from pathlib import Path
 
 from xnas.errors import DamagedFileError
 from xnas.files import read_plain
-from xnas.runs.costs_file import NAME as COSTS
-from xnas.runs.costs_file import CostsFile
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.trial_ledger import MOST_BYTES, REMEDY
-from xnas.runs.trial_ledger import NAME as LEDGER
+from xnas.runs.sampling.costs_file import NAME as COSTS
+from xnas.runs.sampling.costs_file import CostsFile
+from xnas.runs.sampling.trial_ledger import MOST_BYTES, REMEDY
+from xnas.runs.sampling.trial_ledger import NAME as LEDGER
 from xnas.words import counted
 
 ANSWERS = ("curve.json", "genotype.json")

@@ -13,9 +13,9 @@ from typing import Any
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.benchmarks.tabular import EPOCHS, Data, Epochs
 from xnas.errors import ConfigError
-from xnas.runs.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.recipes import NASBENCH301
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.train_config import TrainOptions
 from xnas.runs.truth import DATA_OF, require_benchmark
 from xnas.samplers import Result, Trial

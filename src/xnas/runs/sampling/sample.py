@@ -22,25 +22,27 @@ from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.output import explain_lost_output
 from xnas.process.versions import made_with
 from xnas.records import Sampled
-from xnas.runs import shared_evaluator, training_evaluator, worker_pools  # noqa: F401 - register theirs
-from xnas.runs.benchmark_evaluators import SurrogateEvaluator, TableEvaluator
-from xnas.runs.cell_limits import CellLimits
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import ConfigFile, config_of, read_json
-from xnas.runs.costs_file import NAME as COSTS
-from xnas.runs.costs_file import CostsFile
 from xnas.runs.displays import Callback, SampleDisplay, showing
-from xnas.runs.evaluators import EVALUATORS, KnowsBudgets
-from xnas.runs.image_batch import hand_images
-from xnas.runs.lost_ledger import require_ledger
-from xnas.runs.pools import POOLS
 from xnas.runs.results import SampleResult
 from xnas.runs.resume_command import ResumeCommand
 from xnas.runs.run_data import inherit_data_options, place_of
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sample_config import SampleConfig
-from xnas.runs.sample_loop import Evaluated, SampleLoop
-from xnas.runs.sample_records import records_of
+from xnas.runs.sampling import shared_evaluator, training_evaluator, worker_pools  # noqa: F401 - register theirs
+from xnas.runs.sampling.benchmark_evaluators import SurrogateEvaluator, TableEvaluator
+from xnas.runs.sampling.cell_limits import CellLimits
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.costs_file import NAME as COSTS
+from xnas.runs.sampling.costs_file import CostsFile
+from xnas.runs.sampling.evaluators import EVALUATORS, KnowsBudgets
+from xnas.runs.sampling.image_batch import hand_images
+from xnas.runs.sampling.loop import Evaluated, SampleLoop
+from xnas.runs.sampling.lost_ledger import require_ledger
+from xnas.runs.sampling.pools import POOLS
+from xnas.runs.sampling.records import records_of
+from xnas.runs.sampling.trial_ledger import NAME as LEDGER
+from xnas.runs.sampling.trial_ledger import TrialLedger, replay
 from xnas.runs.sources import (
     EMBEDDED,
     GivenImages,
@@ -50,8 +52,6 @@ from xnas.runs.sources import (
     whereabouts,
 )
 from xnas.runs.train_config import resolve_images
-from xnas.runs.trial_ledger import NAME as LEDGER
-from xnas.runs.trial_ledger import TrialLedger, replay
 from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_truth
 from xnas.samplers import SAMPLERS, Remarks, Sampler
 from xnas.space import Genotype, encoding_of
@@ -125,7 +125,7 @@ def resume_sampling(
 def _showing(
     display: SampleDisplay | None, callbacks: Sequence[Callback], *, quiet: bool
 ) -> AbstractContextManager[SampleDisplay]:
-    from xnas.runs.sample_progress import SampleProgress  # noqa: PLC0415 - imports rich
+    from xnas.runs.sampling.progress import SampleProgress  # noqa: PLC0415 - imports rich
 
     return showing(display, partial(SampleProgress, quiet=False), quiet=quiet, callbacks=callbacks)
 

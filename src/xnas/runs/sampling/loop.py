@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from xnas.errors import ConfigError
-from xnas.runs.pools import Pool
-from xnas.runs.trial_ledger import TrialLedger
+from xnas.runs.sampling.pools import Pool
+from xnas.runs.sampling.trial_ledger import TrialLedger
 from xnas.samplers import Result, Sampler, Trial
 from xnas.space import Genotype
 

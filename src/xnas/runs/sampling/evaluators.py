@@ -23,7 +23,7 @@ from typing import Any, Protocol, runtime_checkable
 from xnas.errors import GenotypeError, RoundError
 from xnas.process.failures import failure
 from xnas.registry import Registry
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize

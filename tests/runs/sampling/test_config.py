@@ -3,7 +3,7 @@
 import pytest
 
 from xnas.errors import ConfigError
-from xnas.runs.sample_config import SampleConfig, parse_settings, settings_text
+from xnas.runs.sampling.config import SampleConfig, parse_settings, settings_text
 
 
 def test_settings_are_names_with_values():

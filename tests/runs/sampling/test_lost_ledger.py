@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from xnas.errors import DamagedFileError
-from xnas.runs.lost_ledger import require_ledger
+from xnas.runs.sampling.lost_ledger import require_ledger
 
 BEGIN = '{"event": "begin", "format": "xnas-trials", "version": 1}\n'
 

@@ -10,9 +10,9 @@ from nasbench201 import HEADER, OTHERS, all_cells, arch, parameters, rows, with_
 
 from xnas.benchmarks import TabularBenchmark
 from xnas.errors import ConfigError
-from xnas.runs import benchmark_evaluators  # noqa: F401 - registers
-from xnas.runs.evaluators import EVALUATORS
-from xnas.runs.sample_config import SampleConfig
+from xnas.runs.sampling import benchmark_evaluators  # noqa: F401 - registers
+from xnas.runs.sampling.config import SampleConfig
+from xnas.runs.sampling.evaluators import EVALUATORS
 from xnas.samplers import Trial
 from xnas.space import Genotype, count_parameters, create_model
 

@@ -9,11 +9,11 @@ import pytest
 from sampling_games import failed, planted, play
 
 from xnas.errors import DamagedFileError, VersionError
-from xnas.runs.trial_ledger import TrialLedger, replay
+from xnas.runs.sampling.trial_ledger import TrialLedger, replay
 from xnas.samplers import SAMPLERS, Result
 from xnas.space import encoding_of
 
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def evolution(seed=0):

@@ -1,0 +1,1 @@
+"""Searches by sampling: options, the loop with its ledger, evaluators, pools and the run folder."""
