@@ -9,6 +9,8 @@ the processes of a pool, so it can be pickled, and gives the same result for the
 however often it is asked. `folder` is where it may write while it evaluates this trial, such as
 RUN/trials/00017. One that trains resumes there what was begun, and reads what is finished.
 
+One that does not know every number of epochs says so by `require_budget`, before the run folder is made.
+
 `table` and `surrogate` ask a benchmark. Add yours with `EVALUATORS.add(name, EvaluatorKind(...))`.
 """
 
