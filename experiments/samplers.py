@@ -181,6 +181,8 @@ def run(job: Sampling, arguments: Namespace) -> Record:
         "evaluator": job.evaluator,
         "settings": dict(job.options),
         "evaluations": EVALUATIONS[job.evaluator],
+        "data": job.data,
+        "seed": 0,  # the first
         "seeds": seeds,
         "found": found,
         "curve": {
