@@ -51,7 +51,11 @@ def same(first, second):
 
 @pytest.mark.parametrize(
     ("half", "space", "fused"),
-    [("train", DARTS, False), ("valid", DARTS, True), ("train", BENCHMARK, True)],
+    [
+        ("train", DARTS, False),
+        pytest.param("valid", DARTS, True, marks=pytest.mark.slow),
+        ("train", BENCHMARK, True),
+    ],
 )
 def test_gradients_are_those_of_autograd_for_any_weights(half, space, fused):
     search = begun(double=True, fused=fused, **space)

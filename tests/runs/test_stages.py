@@ -199,7 +199,7 @@ def test_a_run_stopped_at_the_first_round_of_a_stage_or_inside_it_resumes_alike(
 
 
 def test_cells_are_measured_with_the_weights_of_the_last_stage(staged, tmp_path):
-    staged(FRESH)
+    staged(GROWN)
     found = search(tiny(**SMALL, out=tmp_path / "run"), stripes())
     config = SampleConfig(
         weights=tmp_path / "run", evaluator="shared", space="nasbench201", device="cpu"

@@ -70,10 +70,13 @@ def test_a_collapsed_controller_says_so():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"controller": "gru"}, "--controller must be 'lstm' or 'logits'|--controller must be lstm"),
-        ({"minibatch": 0}, "--minibatch must be at least 1"),
-        ({"learning_rate": 0.0}, "--learning-rate must be positive"),
-        ({"clip": 1.0}, r"--clip must lie in \[0, 1\)"),
+        (
+            {"controller": "gru"},
+            "the setting controller of --settings must be lstm or logits, got 'gru'",
+        ),
+        ({"minibatch": 0}, "minibatch of --settings must be at least 1"),
+        ({"learning_rate": 0.0}, "learning_rate of --settings must be positive"),
+        ({"clip": 1.0}, r"clip of --settings must lie in \[0, 1\)"),
     ],
 )
 def test_settings_out_of_bounds_are_refused(settings, words):
