@@ -10,7 +10,7 @@ from xnas.engine.requirements import require_supernet
 
 
 class Own(nn.Module):
-    """A supernet that does not tell its cells apart."""
+    """A supernet that does not separate its cells."""
 
 
 class ByPasses(Plain):

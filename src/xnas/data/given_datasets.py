@@ -29,7 +29,7 @@ from xnas.data_options import DataOptions
 from xnas.errors import DatasetError
 
 LOOKED_AT = 512  # items that decide size and channels
-IDENTIFYING = 16  # items whose pixels tell one streamed dataset from another
+IDENTIFYING = 16  # items whose pixels identify a streamed dataset
 IMAGE_NAMES = ("image", "img", "pixel_values", "jpg", "png")
 LABEL_NAMES = ("label", "labels", "fine_label", "class", "target", "cls")
 ONE_CLASS = "an image has one class here"
@@ -63,7 +63,7 @@ class Rows:
         return fit(pixels_of(image, channels, self[index])[None], size, rule)[0]
 
     def identities(self, *, may_lack: bool) -> Iterator[bytes]:  # noqa: ARG002 - items cannot lack
-        """What tells this dataset from another: pixels of some items."""
+        """Identifies this dataset by the pixels of some items."""
         for index in np.linspace(0, len(self) - 1, min(len(self), IDENTIFYING), dtype=int).tolist():
             image, _ = parts_of(_item(self.dataset, int(self.indices[index]), self.name), self[index])
             yield blake2b(pixels_of(image, 3, self[index]).numpy().tobytes()).digest()

@@ -77,7 +77,7 @@ class Store(Protocol):
         """One image, uint8 (channels, height, width); DatasetError names one that is none."""
 
     def identities(self, *, may_lack: bool) -> Iterator[bytes]:
-        """What tells these images from others."""
+        """Identifies these images among others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

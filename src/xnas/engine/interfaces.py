@@ -1,4 +1,4 @@
-"""What the engine asks of batches and supernets, whoever brings them."""
+"""Protocols of batches and supernets that the engine takes."""
 
 from __future__ import annotations
 

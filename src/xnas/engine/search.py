@@ -230,7 +230,7 @@ def draw_batches(search: Search) -> None:
 def descend_train_loss(search: Search) -> dict[str, Tensor]:
     """Move the weights against the training loss, mixtures held fixed (line 4, first order).
 
-    Returns the gradients by the mixtures of all cells, which come from the same pass if anybody asks.
+    Returns the gradients by the mixtures of all cells, from the same pass, where they are needed.
     """
     images, labels = search.train_batch
     weights = cell_weights(search, "weights")
@@ -307,7 +307,7 @@ def observe_samples(search: Search, gradients: Mapping[str, Tensor]) -> None:
 
 
 def measure_valid_loss(search: Search) -> None:
-    """Count the loss on the validation batch, from which nobody learns."""
+    """Count the loss on the validation batch, without learning from it."""
     images, labels = search.valid_batch
     weights = cell_weights(search, "rewards") if isinstance(search.method, Weighing) else None
     with torch.no_grad(), precision(search):

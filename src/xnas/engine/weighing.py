@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def cell_weights(search: Search, step: Step) -> dict[str, Tensor] | None:
     """What the method lets cells multiply by: (replications, forecasters, experts), by kind.
 
-    None for a supernet that does not tell its cells apart.
+    None for a supernet that does not separate its cells.
     """
     if search.replicated is None:
         return None

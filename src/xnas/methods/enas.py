@@ -3,7 +3,7 @@
 Each batch trains one cell that `controller.py` samples. Every 10 rounds it samples 10 cells, sees them
 on one validation batch, and with r = accuracy + 1e-4 · entropy and a baseline b ← b - 0.01 (b - r) it
 ascends (r - b) ln p. The entropy is a constant there, as in the authors' code. Adam has a rate of
-0.0035, betas (0, 0.999) and an eps of 1e-3 that stands beside √v without a correction of bias, as
+0.0035, betas (0, 0.999) and an eps of 1e-3 that is added to √v without a correction of bias, as
 TensorFlow has it.
 
 At the end 100 cells are sampled and the one with the best accuracy, all on the same batches, is the

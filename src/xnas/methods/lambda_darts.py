@@ -66,7 +66,7 @@ class Aligned(Logits):
         """Add the correction to the gradients of the weights."""
         gradients = seen.mixtures[NORMAL]
         cells = len(gradients)
-        if cells < 2:  # nobody to agree with
+        if cells < 2:  # no other cell to agree with
             return
         delta = alignment_gradient(gradients)
         scale = DIFFERENCE / _above_zero(global_norm([delta]))

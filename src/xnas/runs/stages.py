@@ -54,7 +54,7 @@ class StageBuilder:
         return self._search(stage, supernet, self._method(supernet, game)), game
 
     def following(self, before: Search) -> tuple[Search, Game] | None:
-        """The search that takes over from `before` in the coming epoch; None if its stage goes on."""
+        """The search that takes over from `before` in the coming epoch; None if its stage continues."""
         number = before.settings.stage + 1
         if number >= len(self.plan.stages) or before.epoch < self.plan.stages[number].span.first:
             return None

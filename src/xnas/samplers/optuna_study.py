@@ -4,9 +4,9 @@ A study in memory proposes cells, each number of the encoding a categorical para
 the value of a trial at every rung, a number of epochs, and says whether the cell is worth the next one.
 The next rung is a trial of its own: the same cell, a larger budget, and the earlier trial as its parent.
 
-Optuna's successive halving is the asynchronous form (arXiv 1810.05934): a cell is promoted at once if it
-is among the best 1 / `eta` of those that reached its rung before it. With Hyperband, a study draws a
-cell's bracket from its own name and the cell's number, so the name is fixed here.
+Optuna's successive halving is the asynchronous form (arXiv 1810.05934): a cell is promoted immediately
+if it is among the best 1 / `eta` of those that reached its rung before it. With Hyperband, a study draws
+a cell's bracket from its own name and the cell's number, so the name is fixed here.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ class Progressive:
             yield from zip(means.tolist(), chunk, strict=True)
 
     def _catch_up(self) -> None:
-        """Judge and fit the surrogate on all levels that are complete; weights go on from each."""
+        """Judge and fit the surrogate on all levels that are complete; weights continue from each."""
         for level in self._complete[self._fitted :]:
             cells, values = level.data()
             self._fitted += 1

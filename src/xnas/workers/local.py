@@ -162,7 +162,7 @@ class _Seat:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the worker at once."""
+        """End the worker immediately."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:

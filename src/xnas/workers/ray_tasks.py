@@ -137,7 +137,7 @@ def join_cluster(ray: ModuleType) -> None:
 
 
 def _require_reachable(address: str) -> None:
-    """Raise if nobody listens at HOST:PORT; Ray itself would try for minutes."""
+    """Raise if no process listens at HOST:PORT; Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdigit():
         return
