@@ -23,7 +23,7 @@ def test_an_export_is_reported_in_two_tables():
         ExportedFile(path="o/model.onnx", bytes=16_000_000, difference=2e-7),
     )
     times = tuple(
-        Latency(runtime=runtime, batch=batch, milliseconds=batch * 1.5, runs=3)
+        Latency(runtime=runtime, batch=batch, milliseconds=batch * 1.5, lower=1.0, upper=60.0, runs=5)
         for batch in (1, 32)
         for runtime in ("PyTorch", "onnxruntime")
     )

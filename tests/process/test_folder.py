@@ -103,7 +103,8 @@ def test_what_is_no_path_is_no_run(given):
 
 
 def test_records_are_written_as_json(tmp_path):
-    write_json(tmp_path / "x.json", [Latency(runtime="é", batch=1, milliseconds=0.5, runs=3)])
+    record = Latency(runtime="é", batch=1, milliseconds=0.5, lower=0.4, upper=0.6, runs=5)
+    write_json(tmp_path / "x.json", [record])
     text = (tmp_path / "x.json").read_text(encoding="utf8")
     assert '"runtime": "é"' in text
     with pytest.raises(TypeError, match="no JSON for set"):

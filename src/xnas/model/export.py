@@ -8,8 +8,6 @@ what the classes are called.
 from __future__ import annotations
 
 import json
-import statistics
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from xnas.errors import ConfigError
+from xnas.model.latency import time_passes
 from xnas.model.model_card import ModelCard, card_to_json
 from xnas.records import Latency
 from xnas.space import Network
@@ -34,7 +33,7 @@ TOLERANCE = 1e-4
 orders of summation in 32 bits deviate by some 1e-6; a wrong layer deviates by far more."""
 CHECKED_BATCHES = (1, 2, 7, 32)
 TIMED_BATCHES = (1, 32)
-TIMED_RUNS, TIMED_SECONDS = 20, 2.0  # at most so many, in at most about that time; at least 3
+TIMED_SECONDS = 2.0  # of timed passes, for each runtime and batch
 
 Answers = Callable[[Tensor], Tensor]
 """From standardised images (batch, channels, height, width) to logits (batch, classes)."""
@@ -65,7 +64,7 @@ def write_exports(
             differences[ONNX_FILE] = compare(ONNX_FILE, model, runtimes["onnxruntime"], images)
             (folder / ONNX_FILE).write_bytes(content)
         latencies = [
-            latency(name, answers, _repeated(images, batch))
+            time_passes(name, answers, _repeated(images, batch), seconds=TIMED_SECONDS)
             for batch in TIMED_BATCHES
             for name, answers in runtimes.items()
         ]
@@ -125,21 +124,6 @@ def onnx_answers(content: bytes) -> Answers:
         return torch.from_numpy(logits)
 
     return answer
-
-
-@torch.no_grad()
-def latency(runtime: str, answers: Answers, images: Tensor) -> Latency:
-    """Median time of a batch, after one to warm up."""
-    answers(images)
-    times: list[float] = []
-    began = time.perf_counter()
-    while len(times) < 3 or (len(times) < TIMED_RUNS and time.perf_counter() - began < TIMED_SECONDS):
-        start = time.perf_counter()
-        answers(images)
-        times.append(1000 * (time.perf_counter() - start))
-    return Latency(
-        runtime=runtime, batch=len(images), milliseconds=statistics.median(times), runs=len(times)
-    )
 
 
 @contextmanager

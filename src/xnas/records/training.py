@@ -109,12 +109,19 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Time of one batch on the CPU, in milliseconds: median over runs."""
+    """Time of one batch."""
 
     runtime: str
+    """What answers: PyTorch or onnxruntime."""
     batch: int
     milliseconds: float
+    """Median over runs."""
+    lower: float
+    """Lower quartile, in milliseconds."""
+    upper: float
+    """Upper quartile, in milliseconds."""
     runs: int
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
