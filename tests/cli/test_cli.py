@@ -54,7 +54,7 @@ def test_bench_theory_prints_a_table(capsys):
         (("bench", "theory", "--repetitions", "0"), "repetitions must be at least 3, got 0"),
         (
             ("bench", "cooking"),
-            "xnas bench has no command 'cooking'; there are: theory, search, data, train; see",
+            "xnas bench has no command 'cooking'; there are: theory, search, methods, data, train; see",
         ),
         (
             ("search", "digits", "extra"),
@@ -101,7 +101,7 @@ def test_help_imports_nothing_slow():
     slow = ("torch", "matplotlib", "sklearn", "numpy", "PIL")
     asked = [["--help"], ["--version"], ["serch"]]
     asked += [[name, "--help"] for name in COMMANDS]
-    asked += [["bench", part, "--help"] for part in ("theory", "search", "data", "train")]
+    asked += [["bench", part, "--help"] for part in ("theory", "search", "methods", "data", "train")]
     code = (
         "import sys\nfrom xnas.cli import main\n"
         f"for words in {asked}:\n"

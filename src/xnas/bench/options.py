@@ -81,6 +81,42 @@ class BenchSearchConfig(TimedOnDevice):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BenchMethodsConfig(TimedOnDevice):
+    """Which methods to time, on which supernet."""
+
+    methods: tuple[str, ...] = ()
+    """Methods to time besides xnas; repeat the flag for several. Default: all."""
+    space: Literal["darts", "nasbench201"] = "darts"
+    """Whose supernet."""
+    cells: int = 5
+    """Cells of the supernet, or of each stage on nasbench201; the paper has 8."""
+    channels: int = 12
+    """Channels of the first cell; DARTS has 16. Partial channels of 1/4 and 1/6 divide it."""
+    batch_size: int = 32
+    """Images per batch; the paper has 96."""
+    image_size: int = 16
+    """Height and width; CIFAR-10 has 32."""
+    rounds: int = option(10, at_least(3))
+    """Timed rounds of each method, after one to warm up. Methods that seldom learn play up to 30."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.search_config("xnas")
+
+    def search_config(self, method: str) -> SearchConfig:
+        """The search by `method` whose rounds are timed."""
+        return SearchConfig(
+            method=method,
+            space=self.space,
+            cells=self.cells,
+            channels=self.channels,
+            batch_size=self.batch_size,
+            epochs=50,
+            device=self.device,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchDataConfig(TimedOnDevice):
     """Which batches to time."""
 

@@ -8,13 +8,20 @@ from cyclopts import App
 
 from xnas.bench.options import (
     BenchDataConfig,
+    BenchMethodsConfig,
     BenchSearchConfig,
     BenchTheoryConfig,
     BenchTrainConfig,
 )
 from xnas.cli.flags import takes
 from xnas.cli.printing import say
-from xnas.report.tables import data_cost_table, round_cost_table, step_cost_table, train_cost_table
+from xnas.report.tables import (
+    data_cost_table,
+    method_cost_table,
+    round_cost_table,
+    step_cost_table,
+    train_cost_table,
+)
 
 bench = App(name="bench", help="Measure speed on this machine, compared with the plain path.")
 
@@ -35,6 +42,15 @@ def search(**typed: Any) -> None:  # noqa: ANN401 - options
     from xnas.bench.search import bench_search  # noqa: PLC0415 - imports torch
 
     say(round_cost_table(bench_search(BenchSearchConfig(**typed))))
+
+
+@bench.command
+@takes(BenchMethodsConfig)
+def methods(**typed: Any) -> None:  # noqa: ANN401 - options
+    """Time a round of every method of a search, by its own recipe, compared with xnas."""
+    from xnas.bench.methods import bench_methods  # noqa: PLC0415 - imports torch
+
+    say(method_cost_table(bench_methods(BenchMethodsConfig(**typed))))
 
 
 @bench.command

@@ -6,6 +6,7 @@ Only plain numbers, strings and tuples, so that `dataclasses.asdict` turns any r
 from xnas.records.costs import (
     DataCost,
     EpochCost,
+    MethodCost,
     RoundCost,
     StepCost,
     TrainStepCost,
@@ -70,6 +71,7 @@ __all__ = [
     "Judgement",
     "Latency",
     "Ledger",
+    "MethodCost",
     "Point",
     "Prediction",
     "RandomDepths",

@@ -43,6 +43,27 @@ class RoundCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MethodCost:
+    """What a round of a search costs with one method, by its own recipe."""
+
+    method: str
+    device: str
+    backend: str = ""
+    precision: str = ""
+    milliseconds: float = 0.0
+    """Of a round on average: medians of rounds that learn and of rounds that rest, in the proportion of
+    an epoch."""
+    spread: float = 0.0
+    """Interquartile range, in milliseconds, of the kind of rounds that was timed more often."""
+    learning_share: float = 0.0
+    """Share of the rounds in which mixtures learn."""
+    memory_bytes: int = 0
+    """Peak: reserved on a GPU; on the CPU, what the process grew by for the search."""
+    failure: str | None = None
+    """Why it could not be measured; the numbers are then 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DataCost:
     """What augmented batches cost."""
 

@@ -9,10 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from xnas.records import Claim, DataCost, Entry, RoundCost, StepCost, Table, TrainStepCost, Verdict
+from xnas.records import (
+    Claim,
+    DataCost,
+    Entry,
+    MethodCost,
+    RoundCost,
+    StepCost,
+    Table,
+    TrainStepCost,
+    Verdict,
+)
 from xnas.words import counted, printable
 
-Cost = TypeVar("Cost", StepCost, RoundCost, DataCost, TrainStepCost)
+Cost = TypeVar("Cost", StepCost, RoundCost, MethodCost, DataCost, TrainStepCost)
 PLURALS: dict[Verdict, str] = {
     "holds": "hold",
     "holds in part": "hold in part",
@@ -146,6 +156,27 @@ def round_cost_table(costs: Sequence[RoundCost]) -> str:
         left=(0, 1),
     )
     return f"{costs[0].device}\n{table}"
+
+
+def method_cost_table(costs: Sequence[MethodCost]) -> str:
+    """Costs of a round of each method, with ratios to the first one; failures follow as lines."""
+    measured = [cost for cost in costs if cost.failure is None]
+    failed = [f"{cost.method}: {cost.failure}" for cost in costs if cost.failure is not None]
+    first = costs[0].milliseconds
+    table = _cost_table(
+        measured,
+        {
+            "method": lambda c: c.method,
+            "backend": lambda c: f"{c.backend}, {c.precision}",
+            "ms/round": lambda c: f"{c.milliseconds:,.1f}",
+            "quartiles": lambda c: f"{c.spread:,.1f}",
+            "ratio": lambda c: f"{c.milliseconds / first:.2f}" if first else "",
+            "rounds that learn": lambda c: f"{100 * c.learning_share:.0f} %",
+            "MiB": lambda c: f"{c.memory_bytes / 2**20:,.0f}",
+        },
+        left=(0, 1),
+    )
+    return "\n".join([costs[0].device, table, *failed])
 
 
 def data_cost_table(costs: Sequence[DataCost]) -> str:
