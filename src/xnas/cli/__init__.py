@@ -52,6 +52,11 @@ COMMANDS = {
         "Each file is checked against PyTorch's answers.",
         "xnas export runs/train-photos-1 --out exported",
     ),
+    "runs": (
+        "List the runs in a folder.",
+        "What each is, its state, its data, what it found, and the next command.",
+        "xnas runs --json",
+    ),
     "show": (
         "Draw a cell in the terminal, with its depth and the sizes of its networks.",
         "Without a cell, --zoo lists the published ones.",

@@ -9,8 +9,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import torch
-
 from xnas import __version__
 
 SECONDS = 5.0  # time limit of git
@@ -27,6 +25,8 @@ def made_with() -> dict[str, str]:
 
 @cache
 def _own() -> dict[str, str]:
+    import torch  # noqa: PLC0415 - what reads config.json does without
+
     found = {"xnas": __version__, "torch": torch.__version__, "python": platform.python_version()}
     commit = _commit(Path(__file__).parents[3])
     return found | ({"commit": commit} if commit else {})

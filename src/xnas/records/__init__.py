@@ -11,6 +11,7 @@ from xnas.records.costs import (
     StepCost,
     TrainStepCost,
 )
+from xnas.records.listing import ListedRun, State
 from xnas.records.paper import (
     Agreement,
     Claim,
@@ -71,6 +72,7 @@ __all__ = [
     "Judgement",
     "Latency",
     "Ledger",
+    "ListedRun",
     "MethodCost",
     "Point",
     "Prediction",
@@ -81,6 +83,7 @@ __all__ = [
     "SearchEpoch",
     "Selection",
     "SelectionStudy",
+    "State",
     "StepCost",
     "Table",
     "TrainEpoch",

@@ -7,14 +7,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from reprlib import repr as brief
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xnas.engine.distributed import Ranks
 from xnas.errors import ConfigError, DamagedFileError, VersionError
 from xnas.files import read_plain
 from xnas.options import Options, fixed_settings
 from xnas.process.versions import made_with
 from xnas.words import short
+
+if TYPE_CHECKING:  # torch, which a list of runs does without
+    from xnas.engine.distributed import Ranks
 
 NAME = "config.json"
 FORMAT, VERSION = "xnas-run", 1

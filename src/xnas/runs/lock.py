@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from xnas.errors import LockedError
 
+GLANCE = 0.05
+"""Seconds after which a lock that was only looked at is free again."""
 _handles: set[int] = set()
 
 
@@ -44,10 +47,10 @@ def locked(folder: Path, storage_errors: Callable[[], AbstractContextManager[Non
     _handles.add(handle)
     try:
         with storage_errors():
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LockedError(f"another process is running in {folder}; wait for it") from None
+            if not _taken(handle):
+                time.sleep(GLANCE)  # `is_held` may have looked at this moment
+                if not _taken(handle):
+                    raise LockedError(f"another process is running in {folder}; wait for it")
         try:
             yield
         finally:  # closing alone would leave the lock to a process that a library has forked
@@ -55,3 +58,31 @@ def locked(folder: Path, storage_errors: Callable[[], AbstractContextManager[Non
     finally:
         _handles.discard(handle)
         os.close(handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder; it is looked at for a moment, and not taken.
+
+    Where it cannot be looked at, as in a folder that may not be read, the answer is no.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system that locks no folders
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

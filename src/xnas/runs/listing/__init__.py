@@ -1,0 +1,1 @@
+"""What is in a folder of runs, read without torch."""

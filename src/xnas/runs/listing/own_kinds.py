@@ -1,0 +1,134 @@
+"""The kinds of runs of this package, and what a list shows of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import Any
+
+from xnas.runs.listing.kinds import (
+    METRICS,
+    RUN_KINDS,
+    Description,
+    RunFiles,
+    RunKind,
+    mapping,
+    number,
+    text,
+    whole,
+)
+
+GENOTYPE = "genotype.json"
+LEDGER = "ledger.jsonl"
+EVALUATION = "evaluation.json"
+CARD = "model.json"
+
+
+def describe_search(files: RunFiles) -> Description:
+    """The cell, or that of the last epoch, and the accuracies of the supernet and of a benchmark."""
+    newest, settings = files.newest, files.settings
+    truth = mapping(newest.get("truth"))
+    return Description(
+        **_common(files),
+        method=text(settings.get("method")),
+        cell=cell_words(files.json(GENOTYPE) or mapping(newest.get("cell"))),
+        done=len(files.metrics),
+        planned=whole(settings.get("epochs")),
+        validation=number(newest.get("valid_accuracy")),
+        truth=number(truth.get("test_200", truth.get("accuracy"))),
+        next_command=_train_command(files),
+    )
+
+
+def describe_training(files: RunFiles) -> Description:
+    """The best accuracy on held-out images, and that on test images."""
+    lines = enumerate(files.metrics, start=1)
+    epochs = [files.line(METRICS, place, line).get("valid_accuracy") for place, line in lines]
+    return Description(
+        **_common(files),
+        cell=text(files.settings.get("cell")),
+        done=len(epochs),
+        planned=whole(files.settings.get("epochs")),
+        validation=_largest(epochs),
+        test=number(files.json("test.json").get("top1")),
+        next_command=f"xnas export {quote(str(files.path))}",
+    )
+
+
+def describe_sampling(files: RunFiles) -> Description:
+    """The best cell, and its accuracy on held-out images."""
+    lines = enumerate(files.lines(LEDGER), start=1)
+    told = [files.line(LEDGER, place, line).get("value") for place, line in lines if b'"tell"' in line]
+    planned = whole(files.settings.get("evaluations"))
+    return Description(
+        **_common(files),
+        method=text(files.settings.get("sampler")),
+        cell=cell_words(files.json(GENOTYPE)),
+        done=len(told) if planned is None else min(len(told), planned),  # those refused do not count
+        planned=planned,
+        validation=_largest(told),
+        next_command=_train_command(files),
+    )
+
+
+def describe_evaluation(files: RunFiles) -> Description:
+    """The accuracy."""
+    saved = files.json(EVALUATION)
+    return Description(data=text(saved.get("data")), test=number(saved.get("top1")))
+
+
+def describe_export(files: RunFiles) -> Description:
+    """The network, and what it was trained on."""
+    card = files.json(CARD)
+    return Description(
+        data=text(card.get("trained_on")),
+        seed=whole(card.get("seed")),
+        cell="a wiring" if "wiring" in card else cell_words(mapping(card.get("genotype"))),
+        next_command=f"xnas predict {quote(str(files.path))} IMAGE",
+    )
+
+
+def cell_words(genotype: Mapping[str, Any]) -> str | None:
+    """The operations of a (normal) cell, the most frequent first: `4 sep_conv_3x3, 3 skip_connect`.
+
+    None for what is no genotype.
+    """
+    arch = text(genotype.get("arch"))
+    if arch is not None:
+        names = [part.partition("~")[0] for part in arch.replace("+", "").split("|") if part]
+    else:
+        names = list(_operations(mapping(genotype.get("normal")).get("nodes")))
+    counted = Counter(names).most_common()
+    return ", ".join(f"{count} {name}" for name, count in counted) or None
+
+
+def _operations(nodes: object) -> Iterator[str]:
+    for node in nodes if isinstance(nodes, list) else ():
+        for edge in node if isinstance(node, list) else ():
+            if isinstance(edge, list) and edge and isinstance(edge[0], str):
+                yield edge[0]
+
+
+def _largest(values: list[object]) -> float | None:
+    known = (found for value in values if (found := number(value)) is not None)
+    return max(known, default=None)
+
+
+def _common(files: RunFiles) -> dict[str, Any]:
+    return {"data": text(files.config.get("data")), "seed": whole(files.settings.get("seed"))}
+
+
+def _train_command(files: RunFiles) -> str:
+    data = text(files.config.get("data"))
+    return f"xnas train {quote(str(files.path))} {quote(data or 'DATA')}"
+
+
+RUN_KINDS.add("search", RunKind(noun="search", last=GENOTYPE, describe=describe_search))
+RUN_KINDS.add("train", RunKind(noun="training", last=CARD, describe=describe_training))
+RUN_KINDS.add("sample", RunKind(noun="sampling", last=GENOTYPE, describe=describe_sampling))
+RUN_KINDS.add(
+    "evaluate",
+    RunKind(noun="evaluation", last=EVALUATION, sign=EVALUATION, describe=describe_evaluation),
+)
+RUN_KINDS.add("export", RunKind(noun="export", last=CARD, sign=CARD, describe=describe_export))

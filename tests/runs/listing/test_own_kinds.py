@@ -1,0 +1,62 @@
+"""What a list shows of each kind of run."""
+
+import json
+
+import pytest
+from runs_written import GENOTYPE, sampling, search, training
+
+from xnas import Genotype
+from xnas.runs.listing.own_kinds import cell_words
+from xnas.runs.listing.runs_in import runs_in
+
+
+def only(folder):
+    (run,) = runs_in(folder)
+    return run
+
+
+def test_a_search_shows_its_cell_and_the_accuracies_of_its_last_epoch(tmp_path):
+    search(tmp_path / "run", epochs=3, seed=4)
+    run = only(tmp_path)
+    assert (run.method, run.seed, run.data, run.done, run.planned) == ("xnas", 4, "digits", 3, 3)
+    assert run.validation == pytest.approx(0.3)
+    assert run.truth == 93
+    assert run.cell == "3 none, 2 nor_conv_3x3, 1 skip_connect"
+
+
+def test_a_training_shows_its_best_validation_accuracy_and_its_test(tmp_path):
+    training(tmp_path / "run")
+    run = only(tmp_path)
+    assert (run.cell, run.validation, run.test) == ("darts_v2", 0.75, 0.7)
+
+
+def test_a_sampling_shows_its_best_evaluation(tmp_path):
+    sampling(tmp_path / "run")
+    run = only(tmp_path)
+    assert (run.state, run.method, run.done, run.planned) == ("stopped", "evolution", 3, 4)
+    assert run.validation == 0.625
+
+
+def test_evaluations_and_exports_are_known_by_their_files(tmp_path):
+    for name, file, content in (
+        ("measured", "evaluation.json", {"data": "pets", "top1": 0.9}),
+        ("exported", "model.json", {"trained_on": "pets", "seed": 2, "genotype": GENOTYPE}),
+        ("wired", "model.json", {"wiring": {}}),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(json.dumps(content))
+    found = {run.path.rpartition("/")[2]: run for run in runs_in(tmp_path)}
+    assert {run.state for run in found.values()} == {"finished"}
+    assert (found["measured"].kind, found["measured"].test) == ("evaluation", 0.9)
+    assert (found["exported"].kind, found["exported"].seed) == ("export", 2)
+    assert found["exported"].next_command == f"xnas predict {tmp_path / 'exported'} IMAGE"
+    assert found["wired"].cell == "a wiring"
+
+
+def test_the_words_of_a_cell_count_its_operations():
+    cell = json.loads(Genotype.random("darts", 0).to_json())
+    words = cell_words(cell)
+    assert sum(int(part.split()[0]) for part in words.split(", ")) == 8
+    assert words.startswith(str(max(int(part.split()[0]) for part in words.split(", "))))
+    assert cell_words({"normal": {"nodes": [3, [[], ["x"]]]}}) == "1 x"
+    assert cell_words({}) is None
