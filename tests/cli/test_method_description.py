@@ -2,30 +2,15 @@
 
 from functools import partial
 
-import pytest
-
 from xnas.cli.method_description import (
     method_lines,
     needs_of,
     recipe_words,
-    relative_cost,
     rule_of,
     stage_words,
 )
 from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod, Stage
 from xnas.methods.gdas import gdas
-
-
-@pytest.mark.parametrize(
-    ("costs", "rounds"),
-    [("W + M", 1), ("J", 0.5), ("2W + J + 2M", 2.5), ("W + M/5", 0.6), ("W + M, then F", 1), ("", None)],
-)
-def test_a_round_is_estimated_from_its_passes(costs, rounds):
-    assert relative_cost(costs) == rounds
-
-
-def test_forward_passes_are_a_third():
-    assert relative_cost("W + 8M + 2F") == pytest.approx(0.5 + 4 + 1 / 3)
 
 
 def test_a_recipe_is_the_numbers_that_it_fixes():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -11,11 +10,10 @@ from functools import partial
 
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, RegisteredMethod
+from xnas.methods.costs import relative_cost
 from xnas.methods.published import BENCHMARK, CIFAR10, SOURCES
 from xnas.methods.recipe import NO_RECIPE, Recipe, Stage
 
-PASS_COSTS = {"W": 0.5, "M": 0.5, "J": 0.5, "F": 1 / 6}
-"""Of a round of XNAS, which is W + M; a forward pass is a third of a pass forward and backward."""
 SHOWN_SPACES = ("darts", "nasbench201")
 MEMORY = {
     "darts2": "+ copies of weights",
@@ -72,19 +70,6 @@ def rule_of(entry: RegisteredMethod) -> str:
     module = sys.modules.get(getattr(factory, "__module__", ""))
     own = module is not None and module.__name__.startswith("xnas.")
     return inspect.getdoc(module if own else factory) or "no description"
-
-
-def relative_cost(costs: str) -> float | None:
-    """Rounds of XNAS that a round costs, from passes such as `2W + J + M/5`; None if that is unknown."""
-    each = costs.split(",", maxsplit=1)[0].split(" + ")
-    total = 0.0
-    for term in each:
-        found = re.fullmatch(r"(\d*)([WMJF])(?:/(\d+))?", term.strip())
-        if found is None:
-            return None
-        times, kind, share = found.groups()
-        total += int(times or 1) * PASS_COSTS[kind] / int(share or 1)
-    return total
 
 
 def recipe_words(recipe: Recipe) -> str:
