@@ -37,6 +37,8 @@ from jobs import (
     told_left,
 )
 from watch import Watch, ran_on
+from xnas.methods import METHODS
+from xnas.methods.costs import relative_cost
 from xnas.process.interrupt import Interrupted
 from xnas.runs.command_line import flags
 from xnas.runs.search import resume_search, search
@@ -44,6 +46,7 @@ from xnas.runs.search_config import SearchConfig
 
 EPOCHS = 50
 FIRST_EPOCHS = 5
+PRESENT_EPOCHS = 20  # of the DARTS space by default
 # Planned seconds of an epoch on the GPU of docs/results.md: six at once that share it, and one alone.
 EPOCH_SECONDS = {"nasbench201": 13.0, "darts": 8.0}
 
@@ -55,7 +58,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "relaxation-0.1": {"relaxation": 0.1},
     "relaxation-0.03": {"relaxation": 0.03},
     "no-skip-dropout": {"skip_dropout": "0"},
+    "best-temperature": {"best_temperature": True},
 }
+
+NEWCOMERS = ("random", "gaea", "drnas", "beta", "pc-darts", "darts2")
+"""Methods that a reader would compare first; they have the first turn."""
+OTHERS = tuple(name for name in METHODS if name not in {*NEWCOMERS, "xnas", "darts", "pdarts"})
+"""pdarts has no form on NAS-Bench-201; xnas and darts are in other sets."""
+PLAIN_SHARE = 25.0
+"""Times as long as a fused round: rounds of methods that plain modules compute, launched one by one."""
 
 EARLIER = {"expert_dropout": 0.0, "best_temperature": False, "warmup": 0.0, "edges": "share"}
 """Guards of the DARTS space's default when its searches were run."""
@@ -83,7 +94,7 @@ class SearchJob(Job):
     @property
     def epochs(self) -> int:
         """Epochs to play."""
-        return self.stop_after or int(self.options["epochs"])
+        return self.stop_after or int(self.options.get("epochs", PRESENT_EPOCHS))
 
     def config(self) -> SearchConfig:
         """The settings that the command gives."""
@@ -112,6 +123,43 @@ def _jobs(space: str, seeds: dict[str, int], stop_after: int | None = None) -> t
     return tuple(_job(space, v, seed, stop_after) for v, count in seeds.items() for seed in range(count))
 
 
+def _rival(space: str, method: str, seed: int) -> SearchJob:
+    """A search by its own recipe, of at most `EPOCHS` epochs."""
+    recipe = METHODS[method].recipe_on(space)
+    epochs = min(EPOCHS, recipe.epochs or EPOCHS)
+    plain = PLAIN_SHARE if recipe.partial_channels else relative_cost(METHODS[method].costs) or 1.0
+    return SearchJob(
+        name=f"{space}-rival-{method}-{seed}",
+        variant=method,
+        data="cifar10",
+        options={
+            "space": space,
+            "method": method,
+            "epochs": epochs,
+            "seed": seed,
+            "truth": Path("FILE"),
+        },
+        planned=EPOCH_SECONDS[space] * epochs * max(1.0, plain),
+    )
+
+
+def _rivals(space: str, seeds: dict[str, int]) -> tuple[SearchJob, ...]:
+    """The first seed of every method, then the second ones."""
+    most = max(seeds.values())
+    return tuple(_rival(space, m, s) for s in range(most) for m, count in seeds.items() if s < count)
+
+
+def _present(seed: int) -> SearchJob:
+    """A search of the DARTS space as the command plays it by default."""
+    return SearchJob(
+        name=f"darts-present-{seed}",
+        variant="present",
+        data="cifar10",
+        options={"space": "darts", "seed": seed, "truth": Path("FILE")},
+        planned=EPOCH_SECONDS["darts"] * PRESENT_EPOCHS,
+    )
+
+
 SETS: dict[str, tuple[SearchJob, ...]] = {
     "first-epochs": _jobs("nasbench201", {"default": 1, "faithful": 1, "darts": 1}, FIRST_EPOCHS),
     "full": _jobs("nasbench201", {"default": 4, "faithful": 2, "darts": 2}),
@@ -120,7 +168,12 @@ SETS: dict[str, tuple[SearchJob, ...]] = {
         "nasbench201", {"no-wipeout": 2, "default": 2, "relaxation-0.1": 2, "relaxation-0.03": 2}
     ),
     "darts": _jobs("darts", {"default": 3, "no-skip-dropout": 1, "faithful": 1}),
+    "temperature": _jobs("nasbench201", {"best-temperature": 4}),
+    "present": tuple(_present(seed) for seed in range(4)),
+    "rivals": _rivals("nasbench201", dict.fromkeys(NEWCOMERS, 2) | dict.fromkeys(OTHERS, 1)),
+    "rivals-darts": _rivals("darts", dict.fromkeys(NEWCOMERS, 1)),
 }
+"""The truth of `present` and `rivals-darts` is a judge's file of cells, that of all others a table."""
 
 
 def declared(names: Sequence[str]) -> list[SearchJob]:
@@ -131,6 +184,8 @@ def declared(names: Sequence[str]) -> list[SearchJob]:
 def tiny(job: SearchJob) -> SearchJob:
     """The same job in seconds."""
     options = {**job.options, **TINY, "cells": 1 if job.options["space"] == "nasbench201" else 3}
+    if METHODS[job.options.get("method", "xnas")].recipe_on(job.options["space"]).partial_channels:
+        options["channels"] = 12
     stop_after = TINY_FIRST_EPOCHS if job.stop_after else None
     return replace(job, data="digits", options=options, stop_after=stop_after, planned=10.0)
 
@@ -273,13 +328,17 @@ def _arguments(words: Sequence[str]) -> Namespace:
     parser.add_argument(
         "--set", choices=SETS, nargs="+", default=["first-epochs"], help="which jobs, one set or more"
     )
-    parser.add_argument("--truth", type=Path, help="CSV of NAS-Bench-201, for the sets of its space")
+    parser.add_argument(
+        "--truth", type=Path, help="CSV of NAS-Bench-201, or of cells of the DARTS space"
+    )
     parser.add_argument("--at-once", type=int, default=3, help="searches in parallel, a process per job")
     parser.add_argument("--in-process", action="store_true", help="one after another in this process")
     arguments = parser.parse_args(words)
     wants_truth = any("truth" in job.options for job in declared(arguments.set))
     if wants_truth and not (arguments.truth or arguments.list or arguments.tiny):
-        parser.error(f"the set {' '.join(arguments.set)} needs --truth, the CSV of NAS-Bench-201")
+        parser.error(
+            f"the set {' '.join(arguments.set)} needs --truth, a CSV of NAS-Bench-201 or judged cells"
+        )
     if arguments.at_once < 1:
         parser.error(f"--at-once must be at least 1, got {arguments.at_once}")
     return arguments

@@ -22,6 +22,7 @@ import nasbench301
 import nasbench301_tables
 import own_row
 import plots
+import rival_tables
 import sampler_tables
 import search_claims
 import search_tables
@@ -170,6 +171,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "nasbench301": nasbench301_tables.cells,
     "nasbench301-check": nasbench301_tables.check,
     "nasbench301-comparison": nasbench301_tables.comparison,
+    "rivals": rival_tables.benchmark,
+    "rivals-darts": rival_tables.darts,
+    "defaults": rival_tables.defaults,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
     "earlier": _earlier,

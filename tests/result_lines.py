@@ -53,6 +53,9 @@ def epoch(number, epochs, kinds, seed):
             "test_200": 90 + number / 100 + seed / 10,
             "rank": 1234,
             "test_200_with_none": 80.5,
+            "accuracy": 93 + number / 100 + seed / 10,
+            "error": 0.25,
+            "percentile": 87.4,
         },
         "cost": {
             "seconds": 2.0 if late else 3.0,

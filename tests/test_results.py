@@ -313,6 +313,18 @@ def test_searches_show_their_path_rewards_and_cost(tmp_path):
     assert "| 80.00 %, 60.00 %, 50.00 % | 150.0 s |" in made["darts"]
 
 
+def test_other_methods_show_the_last_cell_the_best_epoch_and_published_figures(tmp_path):
+    sets = (*searches.SETS["rivals"], *searches.SETS["rivals-darts"], *searches.SETS["present"])
+    lines = [search(job) for job in sets]
+    lines[1]["epochs"][2]["truth"]["test_200"] = 94.0
+    made = tables(tmp_path, searches=lines)
+    assert "| gaea | 0 | 25 | 90.25 | 94.00 | 1,234 | 8.2 ms | 1.0 GiB |" in made["rivals"]
+    assert "| — |" in made["rivals"].splitlines()[-1] or "(quoted) |" in made["rivals"]
+    assert "| random | 0 | 50 | 93.50 ± 0.25 | 87 % | 8.2 ms | 1.0 GiB |" in made["rivals-darts"]
+    assert "| present | 4 of 4 | 93.35 ± 0.13 (93.20 to 93.50) |" in made["defaults"]
+    assert "| temperature | 0 of 4 | not measured yet |" in made["defaults"]
+
+
 def test_experts_that_leave_after_the_last_round_saved_nothing(tmp_path):
     line = search(searches.SETS["darts"][0])
     all_of_them, leaders = ({"normal": n, "reduction": n} for n in (24, 6))
