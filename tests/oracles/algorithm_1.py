@@ -29,12 +29,13 @@ def algorithm_1(
     reward_bound: Any,
     horizon: int,
     relaxation: Any = 1,
+    start: Sequence[Any] | None = None,
 ) -> Game:
-    """Play `rewards` (rounds, experts); `growth(x)` is exp(η x)."""
+    """Play `rewards` (rounds, experts); `growth(x)` is exp(η x), `start` the weights of line 2."""
     game = Game()
     experts = len(rewards[0])
     inside = list(range(experts))  # line 2
-    v = [growth(0)] * experts
+    v = [growth(0)] * experts if start is None else list(start)
     for t, revealed in enumerate(rewards, start=1):  # line 3
         total = sum(v[i] for i in inside)
         game.mixtures.append([v[i] / total if i in inside else 0 for i in range(experts)])  # line 5

@@ -28,17 +28,24 @@ Accounts = dict[str, Tensor]
 SETTINGS = ("lr", "horizon", "reward_bound", "relaxation")
 HISTOGRAM_EDGES = (-1.0, -0.3, -0.1, -0.03, -0.01, -0.003, 0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """In units of the reward bound; fixed, so that ledgers of different runs can be added up."""
+LOG_INITIAL = "log_initial"  # ln u_0; only in accounts of mixtures that do not start uniform
 FAULTS = ("past the horizon", "not finite", "bad settings")
 
 
-def open_accounts(mixtures: int, forecasters: int, experts: int, device: torch.device) -> Accounts:
-    """Accounts before the first round (Algorithm 1, line 2), stacked over mixtures."""
+def open_accounts(
+    mixtures: int, forecasters: int, experts: int, device: torch.device, *, uniform: bool = True
+) -> Accounts:
+    """Accounts before the first round (Algorithm 1, line 2), stacked over mixtures.
+
+    Those that do not start uniform keep the logarithm of the mixture that they start from.
+    """
     per_expert = (mixtures, forecasters, experts)
 
     def zeros(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
         return torch.zeros(shape, dtype=dtype, device=device)
 
-    return {
+    start = {} if uniform else {LOG_INITIAL: zeros(*per_expert)}
+    return start | {
         "cumulative_rewards": zeros(*per_expert),  # S = ln v / η
         "wiped_at": zeros(*per_expert, dtype=torch.int32),  # 0 while alive
         "gap_when_wiped": zeros(*per_expert),  # to the leader of that round
@@ -59,6 +66,16 @@ def living(accounts: Accounts) -> Tensor:
     return accounts["wiped_at"] == 0
 
 
+def standing(accounts: Accounts, learning_rate: Tensor) -> Tensor:
+    """Return ln v / η, (..., forecasters, experts): the sums, plus the head start ln u_0 / η if any.
+
+    The weights v decide who is wiped out, and softmax(η · standing) is the mixture. `learning_rate`
+    broadcasts against the sums.
+    """
+    sums = accounts["cumulative_rewards"]
+    return sums + accounts[LOG_INITIAL] / learning_rate if LOG_INITIAL in accounts else sums
+
+
 def find_faults(accounts: Accounts, rewards: Tensor, settings: Tensor) -> Tensor:
     """Which of `FAULTS` forbid this round, as a mask (m, faults).
 
@@ -71,6 +88,8 @@ def find_faults(accounts: Accounts, rewards: Tensor, settings: Tensor) -> Tensor
     not_finite = (alive & ~rewards.isfinite()).flatten(1).any(1)
     largest = learning_rate * bound * horizon  # of ln v
     fine = largest.isfinite() & (learning_rate >= 0) & (bound > 0) & (relaxation > 0) & (relaxation <= 1)
+    if LOG_INITIAL in accounts:
+        fine &= standing(accounts, learning_rate[:, None, None]).isfinite().flatten(1).all(1)
     return torch.stack([past, not_finite, ~fine], dim=1)
 
 
@@ -94,17 +113,19 @@ def play(
     learning_rate, horizon, bound, relaxation = settings[..., None, None].unbind(1)  # (m, 1, 1) each
     limit = bound[:, None]
     alive = living(accounts)
-    sums = accounts["cumulative_rewards"]
-    mixture = mixture_of(sums, alive, learning_rate=accounts["settings"][:, :1, None])
+    started = accounts["rounds"] > 0
+    last_rate = torch.where(started[:, None], accounts["settings"][:, :1], settings[:, :1])[..., None]
+    mixture = mixture_of(standing(accounts, last_rate), alive, learning_rate=last_rate)
 
     clipped = clip_rewards(rewards, reward_bound=limit)
     payment = torch.where(alive, clipped.sum(1), 0.0)
     rounds = accounts["rounds"] + rewards.shape[1]
-    new_sums = eg_update(sums, alive, payment)  # line 9
+    new_sums = eg_update(accounts["cumulative_rewards"], alive, payment)  # line 9
+    compared = standing(accounts | {"cumulative_rewards": new_sums}, learning_rate)
     survivors = alive
     if wipeout:
         survivors = surviving_experts(  # lines 11-12
-            new_sums,
+            compared,
             alive,
             reward_bound=bound,
             rounds_left=horizon - rounds[:, None, None],
@@ -112,14 +133,13 @@ def play(
         )
 
     wiped = alive & ~survivors
-    leader = new_sums.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)
-    started = accounts["rounds"] > 0
+    leader = compared.masked_fill(~alive, -torch.inf).amax(-1, keepdim=True)
     moved = started & (accounts["settings"] != settings).any(1)
-    log_factor = log_wipeout_factor(new_sums, alive, survivors, learning_rate=learning_rate)
+    log_factor = log_wipeout_factor(compared, alive, survivors, learning_rate=learning_rate)
     entries = {
         "cumulative_rewards": new_sums,
         "wiped_at": torch.where(wiped, rounds[:, None, None].int(), accounts["wiped_at"]),
-        "gap_when_wiped": torch.where(wiped, leader - new_sums, accounts["gap_when_wiped"]),
+        "gap_when_wiped": torch.where(wiped, leader - compared, accounts["gap_when_wiped"]),
         "gained": accounts["gained"] + (mixture * payment).sum(-1),
         "log_wipeout_factor": accounts["log_wipeout_factor"] + log_factor,
         "rounds": rounds,
@@ -131,7 +151,7 @@ def play(
     }
     for name, entry in entries.items():
         accounts[name].copy_(entry if valid is None else torch.where(valid, entry, accounts[name]))
-    return mixture_of(new_sums, survivors, learning_rate=learning_rate)
+    return mixture_of(compared, survivors, learning_rate=learning_rate)
 
 
 def _count(mask: Tensor) -> Tensor:
@@ -155,7 +175,8 @@ def read_ledger(accounts: Accounts, settings: Mapping[str, float]) -> Ledger:
     """Ledger of one mixture, from its slice of the accounts (no leading dimension)."""
     alive = living(accounts)
     forecasters, experts = alive.shape
-    best = accounts["cumulative_rewards"].masked_fill(~alive, -torch.inf).amax(-1)
+    sums = accounts["cumulative_rewards"].masked_fill(~alive, -torch.inf)
+    best = sums.amax(-1)
     rounds = int(accounts["rounds"])
     log_factor = accounts["log_wipeout_factor"]
     moved = accounts["settings"].tolist() != [settings[name] for name in SETTINGS]
@@ -168,6 +189,7 @@ def read_ledger(accounts: Accounts, settings: Mapping[str, float]) -> Ledger:
             learning_rate=settings["lr"],
             reward_bound=settings["reward_bound"],
             log_wipeout_factor=log_factor,
+            initial_weight=_weight_of_the_best(accounts, sums),
         )
     where = (accounts["wiped_at"] > 0).nonzero().tolist()
     wipeouts = (
@@ -194,6 +216,14 @@ def read_ledger(accounts: Accounts, settings: Mapping[str, float]) -> Ledger:
     )
 
 
+def _weight_of_the_best(accounts: Accounts, sums: Tensor) -> Tensor | None:
+    """u_0 of the best expert (forecasters), of several equally good ones the largest; None: uniform."""
+    if LOG_INITIAL not in accounts:
+        return None
+    behind = sums < sums.amax(-1, keepdim=True)
+    return accounts[LOG_INITIAL].masked_fill(behind, -torch.inf).amax(-1).exp()
+
+
 def _bound_note(accounts: Accounts, relaxation: float, *, moved: bool) -> tuple[str, bool]:
     """What Theorem 1 covers here, and whether it gives a bound at all."""
     if not accounts["rounds"]:
@@ -209,5 +239,10 @@ def _bound_note(accounts: Accounts, relaxation: float, *, moved: bool) -> tuple[
         return (
             f"the bound covers living experts only: with relaxation {relaxation:g} a wiped expert "
             "may have been the best"
+        ), True
+    if LOG_INITIAL in accounts:
+        return (
+            "the bound covers the best living expert, with ln(1/u_0) of its initial weight in place of "
+            "ln N (Theorem 1); that of a wiped one has its own"
         ), True
     return "the bound covers all experts (Theorem 1)", True

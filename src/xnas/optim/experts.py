@@ -13,7 +13,7 @@ file moves tensors in and out of it, and `xnas.optim.accounts` keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from reprlib import repr as brief
@@ -27,6 +27,7 @@ from xnas.errors import ConfigError, RoundError
 from xnas.optim.accounts import (
     FAULTS,
     HISTOGRAM_EDGES,
+    LOG_INITIAL,
     SETTINGS,
     Accounts,
     find_faults,
@@ -34,6 +35,7 @@ from xnas.optim.accounts import (
     open_accounts,
     play,
     read_ledger,
+    standing,
 )
 from xnas.optim.requirements import (
     Group,
@@ -42,6 +44,7 @@ from xnas.optim.requirements import (
     require_same_shapes,
     require_saved,
     require_settings,
+    require_starts,
 )
 from xnas.records import Ledger
 from xnas.theory import comparable_sums, log_wipeout_factor, mixture_of, strengths_of
@@ -51,7 +54,8 @@ from xnas.theory import comparable_sums, log_wipeout_factor, mixture_of, strengt
 class _Stack:
     """Mixtures of one shape and dtype, with their accounts in one tensor for all of them.
 
-    Those of a group that is added later are a stack of their own: captured graphs hold the accounts.
+    Those that do not start uniform are a stack of their own, and so are those of a group that is added
+    later: captured graphs hold the accounts.
     """
 
     groups: tuple[int, ...]
@@ -99,6 +103,10 @@ class ExpertsOptimizer(Optimizer):
     rewards; `relaxation` (ζ) below 1 wipes experts out earlier, without Lemma 1's protection;
     `wipeout=False` keeps all experts to the end (plain exponentiated gradients).
 
+    `initial`, (experts) or (forecasters, experts), is a mixture u_0 to start from; it is written into
+    the parameters. It adds ln u_0 / η to the sums that wipeout compares: a low start is a handicap, and
+    a large one at a low rate. The regret bound has ln(1/u_0) of the best expert in place of ln N.
+
     Departure: the paper's rate is fixed. If `lr` changes, the mixture is softmax(lr · S) with the new
     one, so a lower rate flattens what was learned; wipeouts, which compare sums, do not notice.
 
@@ -125,6 +133,7 @@ class ExpertsOptimizer(Optimizer):
         reward_bound: float = 1.0,
         relaxation: float = 1.0,
         wipeout: bool = True,
+        initial: Tensor | Sequence[float] | None = None,
     ) -> None:
         listed: list[Any] = [params] if isinstance(params, Tensor) else list(params)
         if not listed:
@@ -133,6 +142,7 @@ class ExpertsOptimizer(Optimizer):
                 "modules name in `mixture_parameters`"
             )
         self._built: list[_Stack] = []
+        self._initial = initial
         settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
         super().__init__(listed, {**settings, "relaxation": relaxation, "wipeout": wipeout})
         self._built = self._build(0)  # mixtures of different groups together
@@ -184,12 +194,9 @@ class ExpertsOptimizer(Optimizer):
 
         A wiped expert keeps the gap to the leader that it had when it was wiped.
         """
-        accounts = self._accounts_of(mixture)
+        accounts, rate = self._accounts_of(mixture), self._rate_of(mixture)
         return strengths_of(
-            accounts["cumulative_rewards"],
-            accounts["gap_when_wiped"],
-            living(accounts),
-            learning_rate=accounts["settings"][0],
+            standing(accounts, rate), accounts["gap_when_wiped"], living(accounts), learning_rate=rate
         )
 
     def cumulative_rewards(self, mixture: Tensor) -> Tensor:
@@ -197,11 +204,13 @@ class ExpertsOptimizer(Optimizer):
         return self._accounts_of(mixture)["cumulative_rewards"].clone()
 
     def comparable_sums(self, mixture: Tensor) -> Tensor:
-        """Sums (forecasters, experts) with wiped experts at the gap that `strengths` gives them."""
+        """Sums (forecasters, experts) with wiped experts at the gap that `strengths` gives them.
+
+        With `initial` they include the head start ln u_0 / η.
+        """
         accounts = self._accounts_of(mixture)
-        return comparable_sums(
-            accounts["cumulative_rewards"], accounts["gap_when_wiped"], living(accounts)
-        )
+        sums = standing(accounts, self._rate_of(mixture))
+        return comparable_sums(sums, accounts["gap_when_wiped"], living(accounts))
 
     def ledger(self, mixture: Tensor) -> Ledger:
         """Return the accounts of one mixture (forecasters, experts) so far. Reads the device."""
@@ -216,12 +225,12 @@ class ExpertsOptimizer(Optimizer):
         The ledger lists them under the last round played, or under the first if none was. Every
         forecaster must keep an expert.
         """
-        accounts = self._accounts_of(mixture)
-        rate, alive = accounts["settings"][0], living(accounts)
+        accounts, rate = self._accounts_of(mixture), self._rate_of(mixture)
+        alive = living(accounts)
         survivors = alive & ~experts
         if not bool(survivors.any(-1).all()):
             raise ConfigError("the mask has every expert of a forecaster; each must keep one")
-        wiped, sums = alive & experts, accounts["cumulative_rewards"]
+        wiped, sums = alive & experts, standing(accounts, rate)
         leader = sums.masked_fill(~survivors, -torch.inf).amax(-1, keepdim=True)
         round_index = accounts["rounds"].clamp(min=1).int()
         accounts["log_wipeout_factor"] += log_wipeout_factor(sums, alive, survivors, learning_rate=rate)
@@ -244,15 +253,27 @@ class ExpertsOptimizer(Optimizer):
 
     def add_param_group(self, param_group: Group) -> None:
         """Add mixtures, with settings of their own; on an error nothing is added."""
-        stacks = self._stacks()
+        stacks, initial = self._stacks(), self._initial
+        if "initial" in param_group:
+            param_group = dict(param_group)
+            initial = param_group.pop("initial")
         super().add_param_group(param_group)
         first, last = self.param_groups[0], self.param_groups[-1]
+        starts: dict[Tensor, Tensor] = {}
         try:
             require_mixtures(last["params"], first=first["params"])
+            starts = require_starts(last["params"], initial)
+            for mixture, start in starts.items():
+                self.state[mixture] = {LOG_INITIAL: start.log()}
             stacks += self._build(len(self.param_groups) - 1)
         except ConfigError:
             self.param_groups.pop()
+            for mixture in starts:
+                self.state.pop(mixture, None)
             raise
+        with torch.no_grad():
+            for mixture, start in starts.items():
+                mixture.copy_(start)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load accounts and settings bit for bit, into the tensors that a captured graph reads.
@@ -294,6 +315,7 @@ class ExpertsOptimizer(Optimizer):
         """Forget the stacks of an optimizer that is copied, unpickled or loaded."""
         super().__setstate__(state)
         self._built = []
+        self.__dict__.setdefault("_initial", None)
 
     def _play(self, rounds: list[tuple[_Stack, Tensor]]) -> None:
         """Play one round on several stacks: on all of them or, if one is at fault, on none."""
@@ -329,16 +351,14 @@ class ExpertsOptimizer(Optimizer):
 
     @torch.no_grad()
     def _write_mixtures(self, stack: _Stack) -> None:
-        """Put back the mixtures that the last round left; before the first they are uniform."""
-        accounts = stack.accounts
+        """Put back the mixtures that the last round left, or those to start from."""
         for index, p in enumerate(stack.params):
-            if accounts["rounds"][index] > 0:
-                u = mixture_of(
-                    accounts["cumulative_rewards"][index],
-                    living(accounts)[index],
-                    learning_rate=accounts["settings"][index, 0],
-                )
-                p.copy_(u)
+            accounts = {name: value[index] for name, value in stack.accounts.items()}
+            rate = accounts["settings"][0]
+            if accounts["rounds"] > 0:
+                p.copy_(mixture_of(standing(accounts, rate), living(accounts), learning_rate=rate))
+            elif LOG_INITIAL in accounts:
+                p.copy_(accounts[LOG_INITIAL].exp())
 
     def _first_fault(self, rounds: list[tuple[_Stack, Tensor]], faults: list[Tensor]) -> RoundError:
         number, column, stack, row, given = min(
@@ -371,17 +391,18 @@ class ExpertsOptimizer(Optimizer):
 
         Settings become tensors on the device of the mixtures.
         """
-        alike: dict[tuple[torch.Size, torch.dtype], list[tuple[int, Tensor]]] = {}
+        alike: dict[tuple[torch.Size, torch.dtype, bool], list[tuple[int, Tensor]]] = {}
         for number, group in enumerate(self.param_groups[first:], first):
             device = group["params"][0].device  # of all mixtures
             for name, value in require_settings(group).items():
                 dtype = torch.int64 if isinstance(value, int) else torch.float64
                 group[name] = torch.tensor(value, dtype=dtype, device=device)
             for p in group["params"]:
-                alike.setdefault((p.shape, p.dtype), []).append((number, p))
+                uniform = LOG_INITIAL not in self.state.get(p, {})
+                alike.setdefault((p.shape, p.dtype, uniform), []).append((number, p))
         stacks = []
-        for (shape, _), members in alike.items():
-            accounts = open_accounts(len(members), shape[0], shape[1], device)
+        for (shape, _, uniform), members in alike.items():
+            accounts = open_accounts(len(members), shape[0], shape[1], device, uniform=uniform)
             for index, (_, p) in enumerate(members):
                 views = {name: value[index] for name, value in accounts.items()}
                 for name, value in self.state.get(p, {}).items():
@@ -423,6 +444,12 @@ class ExpertsOptimizer(Optimizer):
 
     def _accounts_of(self, mixture: Tensor) -> Accounts:
         return {name: value[0] for name, value in self._stack_of(mixture).accounts.items()}
+
+    def _rate_of(self, mixture: Tensor) -> Tensor:
+        """η of the last round, or of the coming one before the first."""
+        stack = self._stack_of(mixture)
+        played = stack.accounts["rounds"][0] > 0
+        return torch.where(played, stack.accounts["settings"][0, 0], stack.settings_of(0)["lr"])
 
     def _number(self, mixture: Tensor) -> int:
         every = chain.from_iterable(group["params"] for group in self.param_groups)

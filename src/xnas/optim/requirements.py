@@ -12,10 +12,11 @@ from numbers import Real
 from reprlib import repr as brief
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from xnas.errors import ConfigError
-from xnas.optim.accounts import Accounts
+from xnas.optim.accounts import LOG_INITIAL, Accounts
 from xnas.theory import optimal_learning_rate, require_simplex
 from xnas.theory.mixture import simplex_tolerance
 
@@ -47,7 +48,7 @@ def require_mixtures(mixtures: Sequence[Tensor], *, first: Sequence[Tensor]) -> 
 
 
 def require_mixture(mixture: Tensor) -> None:
-    """Raise unless `mixture` is (forecasters, experts) and uniform, on a device with float64."""
+    """Raise unless `mixture` is (forecasters, experts) on the simplex, on a device with float64."""
     if mixture.dim() != 2 or 0 in mixture.shape or not mixture.is_floating_point():
         raise ConfigError(
             "a mixture is a floating-point tensor (forecasters, experts), at least (1, 1), got "
@@ -59,13 +60,51 @@ def require_mixture(mixture: Tensor) -> None:
             "the CPU and move them where they are used"
         )
     require_simplex(mixture)
+
+
+def require_uniform(mixture: Tensor) -> None:
+    """Raise unless `mixture` (forecasters, experts) has equal weights."""
     uniform = 1 / mixture.shape[1]
     off = (mixture.detach().double() - uniform).abs().max().item()
     if off > simplex_tolerance(mixture.dtype):
         raise ConfigError(
             f"a mixture must start uniform at 1/{mixture.shape[1]} = {uniform:.6g}, but a weight is off "
-            f"by {off:.3g}; start with xnas.uniform_mixture; to resume, build the optimizer, then load"
+            f"by {off:.3g}; start with xnas.uniform_mixture, or pass initial; to resume, build the "
+            "optimizer, then load"
         )
+
+
+def require_starts(mixtures: Sequence[Tensor], initial: object) -> dict[Tensor, Tensor]:
+    """What to write into each mixture (forecasters, experts) first; nothing if they start uniform."""
+    if initial is None:
+        for mixture in mixtures:
+            require_uniform(mixture)
+        return {}
+    return {mixture: require_initial(initial, mixture) for mixture in mixtures}
+
+
+def require_initial(initial: object, mixture: Tensor) -> Tensor:
+    """The initial mixture for a parameter (forecasters, experts), in float64, or an error."""
+    try:
+        given = torch.as_tensor(initial, dtype=None if isinstance(initial, Tensor) else torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"initial must be numbers, one for each expert, got {brief(initial)}"
+        ) from error
+    if tuple(given.shape) not in (tuple(mixture.shape), tuple(mixture.shape[1:])):
+        raise ConfigError(
+            f"initial must be (experts) or (forecasters, experts), here {tuple(mixture.shape)[1:]} or "
+            f"{tuple(mixture.shape)}, got {tuple(given.shape)}; give mixtures of other shapes a group "
+            "of their own"
+        )
+    require_simplex(given)
+    if not bool((given > 0).all()):
+        raise ConfigError(
+            "initial has an expert of weight 0, which exponentiated gradients never raise; give it a "
+            "small weight, or leave the expert out of the mixture"
+        )
+    exact = given.detach().to(mixture.device, torch.float64)
+    return (exact / exact.sum(-1, keepdim=True)).expand(mixture.shape)
 
 
 def require_settings(group: Group) -> dict[str, int | float]:
@@ -119,6 +158,12 @@ def require_same_shapes(saved: Mapping[str, Any], accounts: Sequence[Accounts]) 
         )
     for number, (key, account) in enumerate(zip(keys, accounts, strict=True)):
         entry = saved["state"].get(key, {})
+        if (LOG_INITIAL in entry) != (LOG_INITIAL in account):
+            raise ConfigError(
+                f"mixture {number} was saved by an optimizer that started "
+                f"{'from an initial mixture' if LOG_INITIAL in entry else 'uniform'}; build this one "
+                f"{'with' if LOG_INITIAL in entry else 'without'} initial, then load"
+            )
         for name, value in account.items():
             if name not in entry:
                 raise ConfigError(

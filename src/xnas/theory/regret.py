@@ -40,10 +40,13 @@ def regret_bound(
     learning_rate: float | Tensor,
     reward_bound: float | Tensor = 1.0,
     log_wipeout_factor: float | Tensor = 0.0,
+    initial_weight: float | Tensor | None = None,
 ) -> Tensor:
     """Return η T L² / 2 + ln N / η - ln γ_T / η (Theorem 1, eq. 3), in float64.
 
-    `log_wipeout_factor` is ln γ_T. Shapes: tensors are (...), one bound each, and broadcast. A single
+    `log_wipeout_factor` is ln γ_T. `initial_weight` is the weight u_0 with which the expert that regret
+    is measured against began, where that was not 1/N: ln(1/u_0) then takes the place of ln N, because
+    Lemma 3 starts from its weight. Shapes: tensors are (...), one bound each, and broadcast. A single
     expert has no regret, and its bound is 0.
     """
     if experts < 1:
@@ -53,7 +56,9 @@ def regret_bound(
         return torch.zeros_like(log_gamma)
     eta = torch.as_tensor(learning_rate, dtype=torch.float64)
     drift = eta * rounds * reward_bound * reward_bound / 2
-    return drift + (math.log(experts) - log_gamma) / eta
+    if initial_weight is None:
+        return drift + (math.log(experts) - log_gamma) / eta
+    return drift + (-torch.as_tensor(initial_weight, dtype=torch.float64).log() - log_gamma) / eta
 
 
 def optimal_regret_bound(
