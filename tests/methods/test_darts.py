@@ -25,6 +25,24 @@ def test_darts_descends_its_logits_as_autograd_and_adam_do():
         torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
 
 
+def test_rate_and_decay_of_the_game_come_before_the_methods_own():
+    _, method = build("darts", logits_lr=0.01, logits_weight_decay=0.0)
+    (group,) = method.adam.param_groups
+    assert (group["lr"], group["weight_decay"], group["betas"]) == (0.01, 0.0, (0.5, 0.999))
+    _, method = build("darts")
+    (group,) = method.adam.param_groups
+    assert (group["lr"], group["weight_decay"]) == (3e-4, 1e-3)
+
+
+def test_a_larger_decay_keeps_mixtures_denser():
+    shares = []
+    for decay in (0.0, 1.0):
+        mixtures, method = build("darts", logits_weight_decay=decay, logits_lr=0.05)
+        play(mixtures, method, 200)
+        shares.append(mixtures["normal"].max().item())
+    assert shares[0] > shares[1] > 0.2
+
+
 def test_darts_starts_near_uniform_with_noise_from_its_seed():
     mixtures, _ = build("darts")
     assert 0 < (mixtures["normal"] - 0.2).abs().max() < 2e-3

@@ -33,13 +33,14 @@ from xnas.methods.protocol import (
     EpochClosing,
     ExpertAdvice,
     Learning,
+    LearnsLogits,
     Method,
     Pausing,
     Weighing,
 )
 from xnas.methods.recipe import Recipe, Stage
 from xnas.methods.registered import METHODS, RegisteredMethod, ledgers
-from xnas.methods.xnas import experts_learning_rates, xnas
+from xnas.methods.xnas import experts_learning_rates, learning_rate_of, xnas
 
 __all__ = [
     "METHODS",
@@ -50,6 +51,7 @@ __all__ = [
     "ExpertAdvice",
     "Game",
     "Learning",
+    "LearnsLogits",
     "Looks",
     "Method",
     "Passes",
@@ -60,6 +62,7 @@ __all__ = [
     "Stage",
     "Weighing",
     "experts_learning_rates",
+    "learning_rate_of",
     "ledgers",
     "xnas",
 ]

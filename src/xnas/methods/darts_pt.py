@@ -25,7 +25,7 @@ from torch import nn
 
 from xnas.methods.game import Game
 from xnas.methods.logits import PrunedLogits
-from xnas.methods.projection import Projected, ProjectedExperts
+from xnas.methods.projection import Projected, ProjectedExperts, ProjectedLogits
 from xnas.methods.recipe import Recipe, Stage
 from xnas.methods.recipes import BENCHMARK, DARTS, by_space
 from xnas.methods.registered import METHODS
@@ -36,14 +36,14 @@ TUNING = {"nasbench201": 25}
 TUNING_RATE = 0.0025
 
 
-def darts_pt(mixtures: Mapping[str, nn.Parameter], game: Game) -> Projected:
+def darts_pt(mixtures: Mapping[str, nn.Parameter], game: Game) -> ProjectedLogits:
     """DARTS, projected with training between the decisions."""
-    return Projected(PrunedLogits("darts-pt", mixtures, game), mixtures, game, batches=None)
+    return ProjectedLogits(PrunedLogits("darts-pt", mixtures, game), mixtures, game, batches=None)
 
 
-def darts_pt_quick(mixtures: Mapping[str, nn.Parameter], game: Game) -> Projected:
+def darts_pt_quick(mixtures: Mapping[str, nn.Parameter], game: Game) -> ProjectedLogits:
     """DARTS, projected after its last epoch."""
-    return Projected(PrunedLogits("darts-pt-quick", mixtures, game), mixtures, game)
+    return ProjectedLogits(PrunedLogits("darts-pt-quick", mixtures, game), mixtures, game)
 
 
 def darts_pt_blank(mixtures: Mapping[str, nn.Parameter], game: Game) -> Projected:

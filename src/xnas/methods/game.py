@@ -9,6 +9,8 @@ from typing import Literal
 from torch import Tensor
 
 Accounting = Literal["update", "sample"]
+Rate = Literal["paper", "matched", "matched-by-kind"] | float
+"""A learning rate of mixtures: one that follows from the game, or a number."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,10 +31,15 @@ class Game:
     """Cells that share a mixture, by kind: r_c."""
     accounting: Accounting = "update"
     """Count one round per update, or one per sample and replica."""
-    experts_lr: Literal["paper", "matched"] | float = "matched"
+    experts_lr: Rate | Mapping[str, Rate] = "matched"
+    """One for all kinds of cell, or one for each, by kind."""
     reward_bound: float = 1.0
     relaxation: float = 1.0
     wipeout: bool = True
+    logits_lr: float | None = None
+    """Adam's rate for methods that learn logits; None: the method's own."""
+    logits_weight_decay: float | None = None
+    """Adam's weight decay for methods that learn logits; None: the method's own."""
     seed: int = 0
     rounds_per_epoch: int = 0
     """`updates` of one epoch."""

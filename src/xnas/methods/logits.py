@@ -9,7 +9,7 @@ A softmax with temperature τ, z = softmax(s/τ), comes back as
     ∂L/∂s = z ⊙ (g - ⟨z, g⟩) / τ.
 
 The defaults are DARTS's: Adam at 3e-4 with betas (0.5, 0.999) and weight decay 1e-3, from noise of
-1e-3.
+1e-3. A user may set rate and decay (`--logits-lr`, `--logits-weight-decay`).
 
 Departure: the weights take their step before the architecture, as in all methods here; most originals
 take the architecture's first. Both draw fresh batches, so the two differ by half a round.
@@ -104,7 +104,8 @@ class Logits(Learner):
     ) -> None:
         """Logits begin at `start`, with normal noise from the game's seed.
 
-        `gradient_clip` is on the norm of all their gradients together.
+        The game's `logits_lr` and `logits_weight_decay` come before `learning_rate` and `weight_decay`.
+        `gradient_clip` is on the norm of all gradients of the logits together.
         """
         super().__init__(name, mixtures, game, schedule)
         self.relaxation = relaxation or Softmax()
@@ -120,9 +121,9 @@ class Logits(Learner):
         }
         self.adam = torch.optim.Adam(
             self.logits,
-            lr=learning_rate,
+            lr=learning_rate if game.logits_lr is None else game.logits_lr,
             betas=betas,
-            weight_decay=weight_decay,
+            weight_decay=weight_decay if game.logits_weight_decay is None else game.logits_weight_decay,
             capturable=self.logits[0].is_cuda,  # its count of steps is also on the device
         )
         self.write_beliefs()

@@ -19,9 +19,11 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Adam
 
 from xnas.methods.game import Game
 from xnas.methods.learner import take_over, whole_state
+from xnas.methods.logits import PrunedLogits
 from xnas.methods.passes import Looks, Passes
 from xnas.methods.paths import rows_of_nodes, without_none
 from xnas.methods.protocol import Method, Step
@@ -184,6 +186,17 @@ class Projected:
 
     def _weights(self) -> dict[str, Tensor]:
         return {kind: m.detach() * self.kept[kind][:, None] for kind, m in self.mixtures.items()}
+
+
+class ProjectedLogits(Projected):
+    """The same on top of a method that learns logits."""
+
+    inner: PrunedLogits
+
+    @property
+    def adam(self) -> Adam:
+        """The optimizer of the logits."""
+        return self.inner.adam
 
 
 class ProjectedExperts(Projected):

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor
+from torch.optim import Adam
 
 from xnas.methods.passes import Looks, Passes, Seen
 from xnas.records import Ledger
@@ -75,6 +76,15 @@ class ExpertAdvice(Method, Protocol):
 
     def wipe(self, mixture: Tensor, experts: Tensor) -> None:
         """Wipe out the experts of a mask (forecasters, experts) without playing a round."""
+
+
+@runtime_checkable
+class LearnsLogits(Protocol):
+    """A method whose logits Adam learns, at the `logits_lr` and `logits_weight_decay` of a `Game`."""
+
+    @property
+    def adam(self) -> Adam:
+        """The optimizer of the logits."""
 
 
 @runtime_checkable

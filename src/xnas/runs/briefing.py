@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xnas.data import Images, imbalance
 from xnas.engine import impossible, outlook
-from xnas.methods import ExpertAdvice, experts_learning_rates
+from xnas.methods import ExpertAdvice, experts_learning_rates, learning_rate_of
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES
 from xnas.runs.search_plan import none_by_default
@@ -34,7 +34,8 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
         for kind, mixture in engine.mixtures.items():
             rates = experts_learning_rates(mixture.shape[1], kind, game)
             each = ", ".join(f"{name} {rate:.3g}" for name, rate in rates.items())
-            lines.append(f"learning rate of the {kind} mixture: {each}; used: {plan.experts_lr}")
+            used = learning_rate_of(mixture.shape[1], kind, game)
+            lines.append(f"learning rate of the {kind} mixture: {each}; used: {used:.3g}")
     return lines
 
 
@@ -92,7 +93,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
     if not isinstance(prepared.search.method, ExpertAdvice) and (
         (plan.relaxation, options.reward_bound, options.wipeout) != (1.0, 1.0, True)
-        or isinstance(plan.experts_lr, float)
+        or plan.experts_lr not in ("paper", "matched")
     ):
         found.append(
             f"the method {options.method} has no --relaxation, --wipeout, --reward-bound or --experts-lr"

@@ -8,14 +8,22 @@ from typing import ClassVar, Literal
 
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError
-from xnas.options import POSITIVE, SHARE, Bound, at_least, at_most, option, require_within
+from xnas.options import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Bound,
+    at_least,
+    at_most,
+    option,
+    require_within,
+)
+from xnas.runs.experts_rates import LARGEST, parse_experts_lr
 from xnas.runs.options import ComputeOptions, RunOptions
 
 FEW_IMAGES = 1000
-LARGEST = 1e9  # of rates and rewards: beyond it sums of rewards lose their meaning
 RELAXATION = Bound("lie in (0, 1]", lambda value: 0 < value <= 1)
 BELOW_LARGEST = Bound(f"be positive and below {LARGEST:g}", lambda value: 0 < value < LARGEST)
-EXPERTS_LR = Bound(f"be paper, matched, or positive and below {LARGEST:g}", BELOW_LARGEST.holds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +62,15 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     faithful: bool = option(False, group="Method")
     """Use the paper's protocol as printed: its learning rates, AutoAugment on the training half,
     relaxation 1, no guard against collapse."""
-    experts_lr: Literal["paper", "matched"] | float | None = option(None, EXPERTS_LR, group="Method")
-    """Learning rate of the operation weights: matched (optimal for the number of rounds), paper (the
-    paper's count of rounds) or a number. Default: matched; paper with --faithful."""
+    experts_lr: float | str | None = option(None, group="Method")
+    """Learning rate of the operation weights: matched (optimal for the number of rounds, one for all
+    cells), matched-by-kind (higher for reduction than for normal cells, as in the paper), paper (the
+    paper's count of rounds) or a number. NORMAL,REDUCTION sets one for each kind of cell. Default:
+    matched; paper with --faithful."""
+    logits_lr: float | None = option(None, POSITIVE, group="Method")
+    """Learning rate of Adam, for methods that learn logits such as darts. Default: the method's."""
+    logits_weight_decay: float | None = option(None, NOT_NEGATIVE, group="Method")
+    """Weight decay of Adam, for methods that learn logits such as darts. Default: the method's."""
     relaxation: float | None = option(None, RELAXATION, group="Method")
     """Wipeout relaxation in (0, 1]; smaller values remove operations earlier. Default: 1, the paper's
     safe wipeout."""
@@ -104,6 +118,8 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
         _require_space(self)
         if self.skip_dropout is not None:
             parse_skip_dropout(self.skip_dropout)
+        if self.experts_lr is not None:
+            _require_kinds(self.experts_lr, self.space)
         if self.accounting == "sample" and self.method != "xnas":
             raise ConfigError(f"accounting sample belongs to the method xnas, not {self.method}")
         if self.accounting == "sample" and self.backend == "fused":
@@ -130,6 +146,18 @@ def parse_skip_dropout(text: str) -> tuple[float, float]:
             f"--skip-dropout must be a number in [0, 1) such as 0.5, or two such as 0.6:0, got {text!r}"
         )
     return numbers[0], numbers[-1]
+
+
+def _require_kinds(experts_lr: str | float, space: str) -> None:
+    """Raise unless the rates can be read, and the space has two kinds of cell where there are two."""
+    from xnas.space import SPACES  # noqa: PLC0415 - imports torch
+
+    rates, kinds = parse_experts_lr(experts_lr), SPACES[space].kinds
+    if isinstance(rates, dict) and len(rates) > len(kinds):
+        raise ConfigError(
+            f"--experts-lr {experts_lr} has a rate for reduction cells, but the cells of {space} are "
+            f"all {kinds[0]}; give one rate"
+        )
 
 
 def _require_space(config: SearchConfig) -> None:

@@ -38,7 +38,7 @@ class SearchPlan:
     """K: 1/K of the channels pass the experts."""
     weights_lr: float
     single_level: bool
-    experts_lr: Literal["paper", "matched"] | float
+    experts_lr: str | float
     relaxation: float
     guards: Guards
     include_none: bool
