@@ -10,10 +10,11 @@ from torch import Tensor
 
 from xnas.engine.absence import charge_absences
 from xnas.engine.looks import SearchLooks
-from xnas.engine.search import Search
+from xnas.engine.search import Expert, Search
 from xnas.errors import RoundError
-from xnas.methods import EpochClosing
+from xnas.methods import EpochClosing, ledgers
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
+from xnas.records.searching import Rows
 from xnas.space.parent import IDENTITY
 from xnas.space.spaces import NONE
 from xnas.theory import normalized_entropy
@@ -63,6 +64,7 @@ def end_epoch(
         rewards_by_stage=by_stage,
         deleted=deleted,
         gap=gap,
+        mixtures={kind: _rows(m) for kind, m in search.mixtures.items()},
         cost=EpochCost(
             seconds=seconds,
             seconds_per_round=seconds / search.settings.rounds_per_epoch,
@@ -80,9 +82,15 @@ def delete_wiped(search: Search) -> tuple[Deletion, ...]:
             if (kind, forecaster, expert) not in gone:
                 found.append((kind, forecaster, expert))
     remove_experts(search, found)
-    names = operation_names(search)
+    names, rounds = operation_names(search), _wipeout_rounds(search) if found else {}
     return tuple(
-        Deletion(kind=kind, forecaster=forecaster, expert=expert, operation=names[kind][expert])
+        Deletion(
+            kind=kind,
+            forecaster=forecaster,
+            expert=expert,
+            operation=names[kind][expert],
+            round_index=rounds.get((kind, forecaster, expert)),
+        )
         for kind, forecaster, expert in found
     )
 
@@ -110,6 +118,21 @@ def operation_names(search: Search) -> dict[str, Sequence[str]]:
         kind: space.operations if space is not None else [str(i) for i in range(mixture.shape[1])]
         for kind, mixture in search.mixtures.items()
     }
+
+
+def _wipeout_rounds(search: Search) -> dict[Expert, int]:
+    """The rounds after which experts were gone, for methods that keep ledgers."""
+    books = ledgers(search.method, search.mixtures)
+    return {
+        (kind, wiped.forecaster, wiped.expert): wiped.round_index
+        for kind, book in books.items()
+        for wiped in book.wipeouts
+    }
+
+
+def _rows(mixture: Tensor) -> Rows:
+    """A mixture as plain numbers of six digits."""
+    return tuple(tuple(float(f"{u:.6g}") for u in row) for row in mixture.tolist())
 
 
 def _settle(search: Search) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 from xnas.records.costs import EpochCost
 from xnas.records.numbers import require_keys, require_numbers
 
+Rows = tuple[tuple[float, ...], ...]
+"""Numbers of every forecaster, in the order of its experts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeChoice:
@@ -45,6 +48,8 @@ class Deletion:
     forecaster: int
     expert: int
     operation: str
+    round_index: int | None = None
+    """The round, as ledgers count, after which it was gone; None without a ledger and in older files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +133,9 @@ class SearchEpoch:
     """The cell that the search would give now, as genotype.json has it; None in a warm-up, when all
     experts are equal, and in older files."""
     truth: Truth | Judgement | None = None
+    mixtures: dict[str, Rows] | None = None
+    """Of every kind of cell a row per forecaster: the weights of its experts at the end of the epoch, 0
+    for those that are gone, in six digits. None in older files."""
     cost: EpochCost
 
     @classmethod
@@ -138,6 +146,7 @@ class SearchEpoch:
             raise TypeError(f"deleted is a {type(saved['deleted']).__name__}, not a list")
         for deletion in saved["deleted"]:
             require_keys(Deletion, deletion, "deleted")
+            require_numbers(Deletion(**deletion))
         if saved["gap"] is not None:
             require_keys(Gap, saved["gap"], "gap")
         require_keys(EpochCost, saved["cost"], "cost")
@@ -145,6 +154,7 @@ class SearchEpoch:
             "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
             "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
             "truth": None if saved.get("truth") is None else _truth(saved["truth"]),
+            "mixtures": None if saved.get("mixtures") is None else _mixtures(saved["mixtures"]),
             "cost": EpochCost(**saved["cost"]),
         }
         record = cls(**{**saved, **nested})
@@ -152,6 +162,13 @@ class SearchEpoch:
             raise TypeError(f"cell is a {type(record.cell).__name__}")
         require_numbers(record)
         return record
+
+
+def _mixtures(saved: Any) -> dict[str, Rows]:  # noqa: ANN401 - of a file
+    rows = {kind: tuple(tuple(row) for row in found) for kind, found in saved.items()}
+    if not all(isinstance(u, int | float) for found in rows.values() for row in found for u in row):
+        raise TypeError("mixtures holds something that is no number")
+    return rows
 
 
 def _truth(saved: Any) -> Truth | Judgement:  # noqa: ANN401 - of a file

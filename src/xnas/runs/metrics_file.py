@@ -17,7 +17,7 @@ from xnas.errors import DamagedFileError
 from xnas.files import open_plain, whole_file
 from xnas.words import short
 
-MOST_BYTES = 1 << 28  # there are some 3,000 per epoch
+MOST_BYTES = 1 << 28  # there are some 5,000 per epoch
 REMEDY = "restore it"
 Record = TypeVar("Record")
 
