@@ -28,6 +28,7 @@ COMMANDS = (
     "show",
     "data",
     "methods",
+    "report",
     "reproduce",
     "bench",
 )

@@ -62,6 +62,11 @@ COMMANDS = {
         "Without a cell, --zoo lists the published ones.",
         "xnas show darts_v2 --svg cell.svg",
     ),
+    "report": (
+        "Write the page of a run: what was found, how good it is, and how it came about.",
+        "The page is one file, report.html, which needs no network; every finished run has one.",
+        "xnas report runs/photos --open",
+    ),
     "methods": (
         "List the methods of a search, or describe one of them.",
         "With a name: its rule, its recipe, what it departs in from its paper, and published results.",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from xnas.records.numbers import require_keys, require_numbers
 
 Point = tuple[float, ...]
 
@@ -50,6 +53,25 @@ class Ledger:
     """Rewards of living experts, before clipping: one count more than there are edges."""
     clipped_share: float
     """Share of those rewards that lay beyond the bound."""
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> Ledger:
+        """Return the record that `ledger.json` holds of one kind of cell."""
+        require_keys(cls, saved)
+        for wipeout in saved["wipeouts"]:
+            require_keys(Wipeout, wipeout, "wipeouts")
+        bound = saved["regret_bound"]
+        nested = {
+            "regret": tuple(map(float, saved["regret"])),
+            "regret_bound": None if bound is None else tuple(map(float, bound)),
+            "log_wipeout_factor": tuple(map(float, saved["log_wipeout_factor"])),
+            "wipeouts": tuple(Wipeout(**wipeout) for wipeout in saved["wipeouts"]),
+            "histogram_edges": tuple(map(float, saved["histogram_edges"])),
+            "histogram_counts": tuple(map(int, saved["histogram_counts"])),
+        }
+        record = cls(**{**saved, **nested})
+        require_numbers(record)
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

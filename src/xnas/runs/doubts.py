@@ -41,27 +41,27 @@ def undecided(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> t
     """The kept edges whose operation leads the next one by less than noise."""
     levels = {kind: noise(ledger) for kind, ledger in ledgers.items()}
     return tuple(
-        choice for choice in _compared(choices, ledgers) if abs(choice.lead or 0.0) < levels[choice.kind]
+        choice for choice in compared(choices, ledgers) if abs(choice.lead or 0.0) < levels[choice.kind]
     )
 
 
 def doubt(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> tuple[str, bool]:
     """A line on the undecided edges, empty without any, and whether they are more than half."""
-    few, compared = undecided(choices, ledgers), _compared(choices, ledgers)
+    few, rivals = undecided(choices, ledgers), compared(choices, ledgers)
     if not few:
         return "", False
     levels = ", ".join(f"{kind} {noise(ledger):.3g}" for kind, ledger in ledgers.items())
     rounds = max(ledger.rounds for ledger in ledgers.values())
     line = (
-        f"{len(few)} of {len(compared)} edges of the cell were decided by less than noise: their "
+        f"{len(few)} of {len(rivals)} edges of the cell were decided by less than noise: their "
         f"operation leads by less than chance gives equal ones in {rounds} rounds ({levels})"
     )
-    if 2 * len(few) <= len(compared):
+    if 2 * len(few) <= len(rivals):
         return line, False
     return f"too few rounds to decide: {line}; search for more epochs, or compare seeds", True
 
 
-def _compared(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> list[EdgeChoice]:
+def compared(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> list[EdgeChoice]:
     """Kept edges that had a choice, in mixtures with a ledger."""
     return [
         choice

@@ -1,0 +1,51 @@
+"""`xnas report`: the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from xnas.cli.printing import say
+from xnas.errors import ConfigError
+from xnas.words import counted, printable
+
+
+def report(
+    run: Path,
+    /,
+    *,
+    watch: Annotated[bool, Parameter(negative="")] = False,
+    open_: Annotated[bool, Parameter(name="--open", negative="")] = False,
+) -> None:
+    """Write report.html into the folder of a run, whether it is running, was stopped or is finished.
+
+    Parameters
+    ----------
+    run
+        The run folder of a search, a training or a sampling.
+    watch
+        While the run lives, write the page again after every epoch; an open page loads itself again.
+    open_
+        Open the page in a browser.
+    """
+    from xnas.runs.reports.chart_script import HINT, chart_script  # noqa: PLC0415 - imports torch
+    from xnas.runs.reports.write import watch_report, write_report  # noqa: PLC0415
+
+    page = write_report(run)
+    say(f"written: {printable(page)}")
+    if chart_script() is None:
+        say(HINT)
+    if open_:
+        _open(page)
+    if watch:
+        written = watch_report(run)
+        say(f"the run has ended; its page was written {counted(written, 'time')}")
+
+
+def _open(page: Path) -> None:
+    import webbrowser  # noqa: PLC0415
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise ConfigError(f"no browser could be opened; open {page} yourself")

@@ -1,0 +1,127 @@
+"""Charts as plain data, which a page and a paper's figure are both drawn from.
+
+A chart has panels that share their axes, a panel has series over the same places. Colours are those of
+Okabe and Ito, which people with colour-blindness tell apart; dashes differ as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8A8F98")
+"""Of series in their order; after the last it begins again."""
+DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
+"""On and off, in points: of series in their order."""
+OPERATION_COLOURS = {
+    "sep_conv_3x3": "#0072B2",
+    "sep_conv_5x5": "#56B4E9",
+    "dil_conv_3x3": "#009E73",
+    "dil_conv_5x5": "#7FBF9F",
+    "max_pool_3x3": "#E69F00",
+    "avg_pool_3x3": "#D55E00",
+    "skip_connect": "#CC79A7",
+    "none": "#A3A8B0",
+    "nor_conv_3x3": "#0072B2",
+    "nor_conv_1x1": "#56B4E9",
+}
+"""Of known operations; others take what is left of the palette."""
+
+Place = float | str
+Shape = Literal["line", "dots", "bars", "steps"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Values over the places of a panel; None where there is none."""
+
+    name: str
+    values: tuple[float | None, ...]
+    colour: str = ""
+    shape: Shape = "line"
+    places: tuple[Place, ...] = ()
+    """Of its own; by default those of the chart."""
+    labels: tuple[str, ...] = ()
+    """What each value is of, shown when it is pointed at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Series in one frame."""
+
+    title: str
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Panels with the same axes, and a sentence that says what to see."""
+
+    KIND: ClassVar[str] = "chart"
+
+    name: str
+    """Of its file, and of its place in a page."""
+    title: str
+    caption: str
+    x: str
+    y: str
+    places: tuple[Place, ...]
+    panels: tuple[Panel, ...]
+    zero: bool = False
+    """Whether the y-axis begins at zero."""
+    half: bool = True
+    """Whether two such charts stand side by side where there is room."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all series, each once."""
+        return tuple(dict.fromkeys(one.name for panel in self.panels for one in panel.series))
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """Of all series, by name."""
+        given = {one.name: one.colour for panel in self.panels for one in panel.series if one.colour}
+        free = [colour for colour in PALETTE if colour not in given.values()] or list(PALETTE)
+        others = [name for name in self.names if name not in given]
+        return given | {name: free[at % len(free)] for at, name in enumerate(others)}
+
+    @property
+    def dashes(self) -> dict[str, tuple[int, ...]]:
+        """Of all series, by name; all are solid where there are more than there are dashes."""
+        if len(self.names) > len(DASHES):
+            return dict.fromkeys(self.names, DASHES[0])
+        return dict(zip(self.names, DASHES, strict=False))
+
+
+def operation_colours(operations: Sequence[str]) -> dict[str, str]:
+    """A colour for every operation, by name; those of this package always have the same."""
+    known = {name: OPERATION_COLOURS[name] for name in operations if name in OPERATION_COLOURS}
+    free = [colour for colour in PALETTE if colour not in known.values()] or list(PALETTE)
+    others = [name for name in operations if name not in known]
+    return known | {name: free[at % len(free)] for at, name in enumerate(others)}
+
+
+def line_chart(
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    places: Sequence[Place],
+    series: Mapping[str, Sequence[float | None]],
+    x: str = "epoch",
+    y: str = "",
+    zero: bool = False,
+) -> Chart:
+    """A chart of one panel with lines, by their names."""
+    drawn = tuple(Series(name=key, values=tuple(values)) for key, values in series.items())
+    return Chart(
+        name=name,
+        title=title,
+        caption=caption,
+        x=x,
+        y=y,
+        places=tuple(places),
+        panels=(Panel(title="", series=drawn),),
+        zero=zero,
+    )

@@ -1,0 +1,150 @@
+"""What every report reads of a run folder, as far as it can be read.
+
+A killed run has no end, a damaged one has files that are torn. Faults are collected, a line each, and
+everything else is still shown.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from shlex import quote
+from typing import Any, TypeVar
+
+from xnas import __version__
+from xnas.errors import ConfigError, XnasError
+from xnas.options import Options
+from xnas.records import ListedRun
+from xnas.report.page.stories import RunHead
+from xnas.runs.command_line import flags
+from xnas.runs.config_file import NAME as CONFIG
+from xnas.runs.config_file import read_json
+from xnas.runs.listing.kinds import METRICS, RunFiles, mapping, text, whole
+from xnas.runs.listing.runs_in import runs_in
+from xnas.words import short
+
+NOT_OF_THE_COMMAND = {"out", "quiet", "report"}
+"""Settings that a command to repeat a run leaves out."""
+READABLE = {"running", "stopped", "finished"}
+Record = TypeVar("Record")
+Found = TypeVar("Found")
+
+
+class ReadRun:
+    """A run folder: what a list of runs says of it, its files, and the faults found so far."""
+
+    def __init__(self, path: Path, listed: ListedRun, config: Mapping[str, Any]) -> None:
+        self.path, self.listed, self.config = path, listed, config
+        self.files = RunFiles(path, config)
+        self.faults: list[str] = [] if listed.fault is None else [listed.fault]
+
+    @classmethod
+    def open(cls, path: Path) -> ReadRun:
+        """A run folder; raises a ConfigError for anything else."""
+        if not path.is_dir():
+            known = "is a file" if path.exists() else "is not there"
+            raise ConfigError(f"the folder {path} {known}; give the folder of a run")
+        first = next((run for run in runs_in(path) if Path(run.path) == path), None)
+        if first is None:
+            raise ConfigError(
+                f"{path} is no run folder: config.json is not there; give the folder of a search, a "
+                "training or a sampling"
+            )
+        try:
+            config: Mapping[str, Any] = read_json(path / CONFIG)
+        except ConfigError:  # the list says so
+            config = {}
+        return cls(path, first, config)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The resolved settings."""
+        return mapping(self.config.get("config"))
+
+    def attempt(
+        self,
+        what: str,
+        read: Callable[[], Found],
+        otherwise: Any,  # noqa: ANN401 - nothing, in the form of `Found`
+    ) -> Found:
+        """What `read` gives of the file `what`; if it cannot be read, note that in a line."""
+        try:
+            return read()
+        except XnasError as error:
+            self.note(str(error))
+        except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+            self.note(f"{self.path / what} is damaged: {short(error, 100)}; restore it from a copy")
+        nothing: Found = otherwise
+        return nothing
+
+    def note(self, fault: str) -> None:
+        """Remember a fault, once."""
+        if fault not in self.faults:
+            self.faults.append(fault)
+
+    def records(self, from_json: Callable[[dict[str, Any]], Record]) -> tuple[Record, ...]:
+        """The epochs in metrics.jsonl, up to the first line that cannot be read."""
+        found: list[Record] = []
+        lines = self.attempt(METRICS, lambda: self.files.metrics, [])
+        for number, line in enumerate(lines, start=1):
+            try:
+                found.append(from_json(json.loads(line)))
+            except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+                where = f"{self.path / METRICS} is damaged in line {number}"
+                self.note(f"{where}: {short(error, 100)}; the epochs before it are shown")
+                break
+        return tuple(found)
+
+    def head(self, options: type[Options] | None, arguments: Sequence[str] = ()) -> RunHead:
+        """What every page shows; `arguments` come first in the command."""
+        made = mapping(self.config.get("made_with"))
+        versions = tuple((str(name), str(value)) for name, value in made.items() if name != "machine")
+        changed = _changed(options, self.settings)
+        return RunHead(
+            path=str(self.path),
+            state=self.listed.state
+            if self.listed.state in {"running", "stopped", "finished"}
+            else "damaged",
+            faults=tuple(self.faults),
+            data=text(self.config.get("data")) or "images in memory",
+            command=self._command(changed, arguments),
+            settings=tuple((str(name), _worded(value)) for name, value in self.settings.items()),
+            changed=tuple(changed),
+            versions=versions,
+            seed=whole(self.settings.get("seed")),
+            machine=text(made.get("machine")) or "",
+            next_command=self.listed.next_command or "",
+            written=f"Written by xnas {__version__} on {time.strftime('%Y-%m-%d at %H:%M')}.",
+        )
+
+    def _command(self, changed: Mapping[str, Any], arguments: Sequence[str]) -> str:
+        kind, data = text(self.config.get("kind")), text(self.config.get("data"))
+        if kind is None or data is None:
+            return ""
+        given = {name: value for name, value in changed.items() if name not in NOT_OF_THE_COMMAND}
+        words = ["xnas", kind, *map(quote, arguments), quote(data), flags(given)]
+        return " ".join(filter(None, words))
+
+
+def _changed(options: type[Options] | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that are options with another value than their default."""
+    if options is None:
+        return {}
+    plain = {
+        field.name: str(field.default) if isinstance(field.default, Path) else field.default
+        for field in fields(options)
+    }
+    return {
+        str(name): value
+        for name, value in settings.items()
+        if name in plain and value != plain[name] and value is not None
+    }
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)

@@ -1,0 +1,122 @@
+"""A search as its run folder tells it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from xnas.engine.outlook import worries
+from xnas.records import EdgeChoice, Ledger, SearchEpoch
+from xnas.records.numbers import require_keys, require_numbers
+from xnas.report.page.stories import CellSize, SearchedCells, SearchStory
+from xnas.runs.doubts import compared, undecided
+from xnas.runs.listing.kinds import METRICS, text, whole
+from xnas.runs.reports.run_files import ReadRun
+from xnas.runs.search_config import SearchConfig
+from xnas.space import NETWORKS, SPACES, Genotype, SearchSpace, cell_depth, list_cells, zoo_cell
+from xnas.space.network_size import NetworkSizes
+
+GENOTYPE, WHY, LEDGER = "genotype.json", "discretization.json", "ledger.json"
+ON_CIFAR10 = "cifar10"
+CIFAR_IMAGE = (3, 32, 32)
+
+
+def search_story(run: ReadRun) -> SearchStory:
+    """All that the files of a search say, read as far as possible."""
+    epochs = run.records(SearchEpoch.from_json)
+    choices = run.attempt(WHY, lambda: _choices(run), ())
+    ledgers = run.attempt(LEDGER, lambda: _ledgers(run), {})
+    sizes = run.attempt(GENOTYPE, lambda: _sizes(run), ())
+    planned = whole(run.settings.get("epochs")) or len(epochs)
+    seen: set[str] = set()
+    warnings = [line for epoch in epochs for line in worries(epoch, epochs=planned, seen=seen)]
+    return SearchStory(
+        head=run.head(SearchConfig),
+        space=text(run.settings.get("space")) or "",
+        method=text(run.settings.get("method")) or "",
+        epochs_planned=planned,
+        cells=_cells(run, epochs),
+        epochs=epochs,
+        choices=choices,
+        ledgers=ledgers,
+        undecided=undecided(choices, ledgers),
+        compared=len(compared(choices, ledgers)),
+        sizes=sizes,
+        network="What each cell costs in the paper's network for CIFAR-10 (36 channels, 20 cells).",
+        warning=" ".join(f"{line[0].upper()}{line[1:]}." for line in warnings),
+    )
+
+
+def has_epochs(run: ReadRun) -> bool:
+    """Whether the first line of the metrics is an epoch of a search."""
+    lines = run.attempt(METRICS, lambda: run.files.metrics, [])
+    try:
+        SearchEpoch.from_json(json.loads(lines[0]))
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | None:
+    """Edges and operations, which the space of the search knows; None for an unknown one."""
+    name = text(run.settings.get("space"))
+    if name is None or name not in SPACES:
+        return None
+    space: SearchSpace = SPACES[name]
+    wide = space.with_none() if run.settings.get("include_none") else space
+    columns = {len(rows[0]) for e in epochs[-1:] for rows in (e.mixtures or {}).values() if rows}
+    found = next((one for one in (wide, space) if columns <= {len(one.operations)}), wide)
+    return SearchedCells(
+        operations=found.operations,
+        edges=found.edges,
+        inputs=found.inputs,
+        nodes=found.nodes,
+        concat=found.concat,
+    )
+
+
+def _choices(run: ReadRun) -> tuple[EdgeChoice, ...]:
+    edges = run.files.json(WHY).get("edges", [])
+    for edge in edges:
+        require_keys(EdgeChoice, edge, "edges")
+        require_numbers(EdgeChoice(**edge))
+    return tuple(EdgeChoice(**edge) for edge in edges)
+
+
+def _ledgers(run: ReadRun) -> dict[str, Ledger]:
+    books = {kind: book for kind, book in run.files.json(LEDGER).items() if isinstance(book, dict)}
+    return {kind: Ledger.from_json(book) for kind, book in books.items()}
+
+
+def _sizes(run: ReadRun) -> tuple[CellSize, ...]:
+    """The cell that was found beside those of the zoo, where the paper's network can be built of it."""
+    if not run.files.has(GENOTYPE):
+        return ()
+    cell = Genotype.load(run.path / GENOTYPE)
+    if cell.defaults.networks is not NETWORKS:
+        return ()
+    size, depth = _paper_sizes().size(cell), cell_depth(cell)
+    own = CellSize(name="this cell", parameters=size.parameters, macs=size.macs, depth=depth, own=True)
+    return (own, *_zoo())
+
+
+@cache
+def _paper_sizes() -> NetworkSizes:
+    """Remembers what it has measured."""
+    return NetworkSizes(NETWORKS["cifar"], CIFAR_IMAGE)
+
+
+@cache
+def _zoo() -> tuple[CellSize, ...]:
+    return tuple(
+        CellSize(
+            name=cell.name,
+            parameters=size.parameters,
+            macs=size.macs,
+            depth=cell.depth,
+            error=next((row.errors[ON_CIFAR10] for row in cell.paper if ON_CIFAR10 in row.errors), None),
+        )
+        for cell in map(zoo_cell, list_cells())
+        for size in cell.sizes
+        if size.spec == NETWORKS["cifar"]
+    )

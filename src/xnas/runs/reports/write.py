@@ -1,0 +1,97 @@
+"""Writing the report of a run: report.html in its folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from shlex import quote
+
+from xnas.errors import ConfigError, DamagedFileError
+from xnas.files import whole_file
+from xnas.process.folder import storage_errors
+from xnas.report.page.blocks import Page
+from xnas.report.page.frame import render
+from xnas.report.page.run_sections import REFRESH
+from xnas.report.page.search_page import search_page
+from xnas.runs.listing.kinds import METRICS
+from xnas.runs.lock import is_held
+from xnas.runs.reports.chart_script import chart_script
+from xnas.runs.reports.run_files import ReadRun
+from xnas.runs.reports.search_reader import has_epochs, search_story
+from xnas.words import short
+
+NAME = "report.html"
+"""Of the page in a run folder."""
+
+
+UNKNOWN = {"damaged", "unreadable"}
+"""States in which config.json may not say what kind of run it was."""
+LOOK_SECONDS = 2.0
+"""Between two looks at a run that is watched."""
+
+
+def write_report(run: Path | str) -> Path:
+    """Write report.html into a run folder, whatever state the run is in, and return its path.
+
+    The page is one file that needs no network. Charts need the extra `report` (`pip install
+    'xnas[report]'`); without it the page has tables in their place.
+    """
+    path = Path(run)
+    return write_page(page_of_run(ReadRun.open(path)), path / NAME)
+
+
+def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> int:
+    """Write the page again whenever the files of a run change, until no process holds it.
+
+    An open page loads itself again meanwhile. Returns how often it was written.
+    """
+    path, seen, written = Path(run), 0.0, 0
+    while is_held(path):
+        found = ReadRun.open(path)
+        changed = _changed(path)
+        if changed != seen:
+            write_page(replace(page_of_run(found), refresh=REFRESH), path / NAME)
+            seen, written = changed, written + 1
+        time.sleep(seconds)
+    write_report(path)
+    return written + 1
+
+
+def write_at_end(run: Path, warn: Callable[[str], None]) -> Path | None:
+    """Write the page of a run that has just finished; a fault is a warning, as the run is whole."""
+    try:
+        found = ReadRun.open(run)
+        found.listed = replace(found.listed, state="finished")  # this process still holds it
+        return write_page(page_of_run(found), run / NAME)
+    except Exception as error:  # noqa: BLE001 - nothing of a drawing may fail a run of days
+        warn(f"the report was not written: {short(error)}; xnas report {quote(str(run))} tries again")
+        return None
+
+
+def _changed(path: Path) -> float:
+    """When what a run records after an epoch or an evaluation last changed."""
+    files = (path / METRICS, path / "ledger.jsonl")
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+
+
+def write_page(page: Page, path: Path) -> Path:
+    """Write a page of any kind, such as that of a comparison, whole or not at all."""
+    with storage_errors(path), whole_file(path) as file:
+        file.write(render(page, script=chart_script()).encode())
+    return path
+
+
+def page_of_run(run: ReadRun) -> Page:
+    """The page of a run of any kind; of one whose kind cannot be read, that of its epochs."""
+    kind = run.listed.kind
+    if kind == "search" or (run.listed.state in UNKNOWN and has_epochs(run)):
+        return search_page(search_story(run))
+    if run.listed.fault is not None:
+        raise DamagedFileError(run.listed.fault)
+    article = "an" if kind[0] in "aeiou" else "a"
+    raise ConfigError(
+        f"{run.path} holds {article} {kind}, of which there is no report; give the folder of a search, "
+        "a training or a sampling"
+    )

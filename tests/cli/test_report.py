@@ -1,0 +1,45 @@
+"""`xnas report` writes the page of a run, or says in a line why not."""
+
+import webbrowser
+
+import pages
+import pytest
+
+from xnas.cli import main
+from xnas.runs.reports import chart_script, write
+
+
+@pytest.fixture(autouse=True)
+def _no_script(monkeypatch):
+    monkeypatch.setattr(write, "chart_script", lambda: None)
+    monkeypatch.setattr(chart_script, "chart_script", lambda: None)
+
+
+def test_the_page_is_written_and_named(tmp_path, capsys):
+    main(["report", str(pages.search_run(tmp_path / "run"))])
+    out = capsys.readouterr().out
+    assert f"written: {tmp_path / 'run/report.html'}" in out
+    assert "pip install 'xnas[report]'" in out
+
+
+def test_open_shows_it_in_a_browser(tmp_path, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(shown.append(address) or True))
+    main(["report", str(pages.search_run(tmp_path / "run")), "--open"])
+    assert shown == [(tmp_path / "run/report.html").as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    with pytest.raises(SystemExit):
+        main(["report", str(tmp_path / "run"), "--open"])
+    assert "no browser could be opened" in capsys.readouterr().err
+
+
+def test_watching_a_finished_run_ends_at_once(tmp_path, capsys):
+    main(["report", str(pages.search_run(tmp_path / "run")), "--watch"])
+    assert "the run has ended; its page was written 1 time" in capsys.readouterr().out
+
+
+def test_what_is_no_run_is_one_line(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["report", str(tmp_path)])
+    assert stop.value.code == 2
+    assert "is no run folder" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""Charts give every series a colour of its own, the same wherever it appears."""
+
+from xnas.report.page.charts import (
+    OPERATION_COLOURS,
+    PALETTE,
+    Chart,
+    Panel,
+    Series,
+    line_chart,
+    operation_colours,
+)
+from xnas.space import SPACES
+
+
+def chart(*names, **colours):
+    series = tuple(Series(name=n, values=(1.0,), colour=colours.get(n, "")) for n in names)
+    panels = (Panel(title="a", series=series), Panel(title="b", series=series))
+    return Chart(name="c", title="", caption="", x="", y="", places=(1,), panels=panels)
+
+
+def test_a_series_in_two_panels_is_one_with_one_colour():
+    drawn = chart("one", "two")
+    assert drawn.names == ("one", "two")
+    assert drawn.colours == {"one": PALETTE[0], "two": PALETTE[1]}
+
+
+def test_colours_that_are_given_are_kept_and_not_used_twice():
+    colours = chart("one", "two", two=PALETTE[0]).colours
+    assert colours == {"one": PALETTE[1], "two": PALETTE[0]}
+
+
+def test_lines_differ_by_dashes_too_where_there_are_enough():
+    assert len(set(chart("a", "b", "c", "d").dashes.values())) == 4
+    assert set(chart(*"abcde").dashes.values()) == {(1, 0)}
+
+
+def test_operations_of_every_space_have_different_colours():
+    for space in SPACES.values():
+        operations = space.with_none().operations
+        if len(operations) <= len(PALETTE):
+            assert len(set(operation_colours(operations).values())) == len(operations), space.name
+
+
+def test_an_unknown_operation_takes_a_colour_that_is_left():
+    found = operation_colours(("none", "my_conv", "skip_connect"))
+    assert found["none"] == OPERATION_COLOURS["none"]
+    assert found["my_conv"] in PALETTE
+    assert found["my_conv"] != found["skip_connect"]
+
+
+def test_a_line_chart_has_its_series_in_one_panel():
+    drawn = line_chart("loss", "Loss", "", places=[1, 2], series={"train": [1.0, None]}, zero=True)
+    assert drawn.panels[0].series[0].values == (1.0, None)
+    assert (drawn.places, drawn.zero) == ((1, 2), True)

@@ -1,0 +1,110 @@
+"""Reports are written whole, in every state of a run, and again while it runs."""
+
+import threading
+from contextlib import nullcontext
+
+import pages
+import pytest
+
+from xnas.errors import ConfigError
+from xnas.runs.lock import locked
+from xnas.runs.reports import write
+from xnas.runs.reports.write import watch_report, write_at_end, write_report
+
+
+@pytest.fixture(autouse=True)
+def _no_script(monkeypatch):
+    """The script of charts is tested elsewhere."""
+    monkeypatch.setattr(write, "chart_script", lambda: None)
+
+
+def test_a_finished_search_gets_a_page(tmp_path):
+    page = write_report(str(pages.search_run(tmp_path / "run")))
+    assert page == tmp_path / "run/report.html"
+    html = page.read_text(encoding="utf8")
+    assert "A cell for digits" in html
+    assert "Regret ledger" in html
+
+
+def test_a_page_of_fifty_epochs_is_far_below_three_megabytes(tmp_path):
+    page = write_report(pages.search_run(tmp_path / "run", 50))
+    assert page.stat().st_size < 1_000_000  # the script adds 0.9 MB
+
+
+def test_a_killed_search_gets_a_page_of_what_there_is(tmp_path):
+    html = write_report(pages.search_run(tmp_path / "run", finished=False)).read_text(encoding="utf8")
+    assert "stopped before its end" in html
+    assert "Accuracy" in html
+
+
+def test_a_run_without_a_readable_config_still_has_its_epochs(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    (folder / "config.json").write_text("{", encoding="utf8")
+    html = write_report(folder).read_text(encoding="utf8")
+    assert "config.json" in html
+    assert "Accuracy" in html
+
+
+def test_a_run_of_another_version_says_so(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    text = (folder / "config.json").read_text(encoding="utf8")
+    (folder / "config.json").write_text(text.replace('"version": 1', '"version": 9'), encoding="utf8")
+    assert "has version 9, this xnas reads 1" in write_report(folder).read_text(encoding="utf8")
+
+
+def test_a_run_in_which_nothing_can_be_read_is_refused_in_a_line(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.json").write_text("{", encoding="utf8")
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.json"):
+        write_report(tmp_path / "run")
+
+
+def test_an_evaluation_has_no_report(tmp_path):
+    (tmp_path / "evaluation.json").write_text("{}", encoding="utf8")
+    with pytest.raises(ConfigError, match="holds an evaluation, of which there is no report"):
+        write_report(tmp_path)
+
+
+def test_a_fault_at_the_end_of_a_run_is_a_warning(tmp_path, monkeypatch):
+    warnings = []
+    folder = pages.search_run(tmp_path / "run")
+    assert write_at_end(folder, warnings.append) == folder / "report.html"
+    monkeypatch.setattr(write, "page_of_run", lambda _: 1 / 0)
+    assert write_at_end(folder, warnings.append) is None
+    (line,) = warnings
+    assert "the report was not written: division by zero; xnas report" in line
+
+
+def test_at_its_end_a_run_is_finished_though_its_process_holds_it(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    with locked(folder, nullcontext):
+        write_at_end(folder, pytest.fail)
+        assert "under way" not in (folder / "report.html").read_text(encoding="utf8")
+        write_report(folder)
+        assert "under way" in (folder / "report.html").read_text(encoding="utf8")
+
+
+def test_a_watched_run_is_written_again_until_it_ends(tmp_path):
+    folder, held = pages.search_run(tmp_path / "run"), threading.Event()
+    over = threading.Event()
+
+    def hold():
+        with locked(folder, nullcontext):
+            held.set()
+            over.wait(20)
+
+    runner = threading.Thread(target=hold)
+    runner.start()
+    held.wait(20)
+    counts = []
+    watcher = threading.Thread(target=lambda: counts.append(watch_report(folder, seconds=0.01)))
+    watcher.start()
+    page = folder / "report.html"
+    while not page.exists():
+        watcher.join(0.02)
+    assert "http-equiv" in page.read_text(encoding="utf8")
+    over.set()
+    runner.join()
+    watcher.join()
+    assert counts == [2]
+    assert "http-equiv" not in page.read_text(encoding="utf8")
