@@ -162,7 +162,7 @@ def test_a_network_within_limits_is_picked_and_reported(capsys, tmp_path):
         (("xnas", "digits", "--network", "imagenet"), "too small for the network's reductions"),
         (
             ("xnas", "digits", "--max-params", "10"),
-            "no network of 5 cells is within --max-params 10; raise it",
+            "no network of 5 cells is within --max-params 10: with 2 channels it is",
         ),
         (("xnas", "digits", "--epochs", "many"), "--epochs"),
         (("xnas", "digits", "--device", "cuda:77"), "device cuda:77 is not there"),

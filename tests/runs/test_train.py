@@ -87,7 +87,8 @@ def test_settings_are_written_with_nothing_left_open(finished):
     assert (settings["precision"], settings["backend"]) == ("fp32", "reference")
     left_open = {name for name, value in settings.items() if value is None}
     whole_images = {"data_dir", "resize", "use_val", "fold", "image_size"}
-    assert left_open == {"max_params", "max_macs"} | whole_images
+    limits = {"max_params", "max_macs", "max_latency", "latency_device"}
+    assert left_open == limits | whole_images
     recipe = read(out / "recipe.json")
     assert (recipe["cycles"], recipe["momentum"], recipe["epochs"]) == (5, 0.9, 3)
 

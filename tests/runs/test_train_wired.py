@@ -95,6 +95,6 @@ def test_the_most_channels_within_a_limit_are_chosen(whole):
     result = train(limited, "digits")
     assert 30_000 < result.parameters <= 40_000
     with pytest.raises(
-        ConfigError, match=r"no network of 3 stages is within --max-params 99; raise it$"
+        ConfigError, match=r"no network of 3 stages is within --max-params 99: with .* raise the limit$"
     ):
         train(settings(out.parent / "none", channels=None, max_params=99), "digits")

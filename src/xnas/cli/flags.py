@@ -25,6 +25,7 @@ ORDER = (
     "Export",
     "Released weights",
     "Measurement",
+    "Limits",
     "Reproduction",
     "Hardware",
 )

@@ -29,15 +29,24 @@ SETTINGS = ("lr", "horizon", "reward_bound", "relaxation")
 HISTOGRAM_EDGES = (-1.0, -0.3, -0.1, -0.03, -0.01, -0.003, 0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """In units of the reward bound; fixed, so that ledgers of different runs can be added up."""
 LOG_INITIAL = "log_initial"  # ln u_0; only in accounts of mixtures that do not start uniform
+PRICES = ("prices", "charged")
+"""What experts pay in a round, and by how much prices have lowered their sums."""
 FAULTS = ("past the horizon", "not finite", "bad settings")
 
 
 def open_accounts(
-    mixtures: int, forecasters: int, experts: int, device: torch.device, *, uniform: bool = True
+    mixtures: int,
+    forecasters: int,
+    experts: int,
+    device: torch.device,
+    *,
+    uniform: bool = True,
+    priced: bool = False,
 ) -> Accounts:
     """Accounts before the first round (Algorithm 1, line 2), stacked over mixtures.
 
-    Those that do not start uniform keep the logarithm of the mixture that they start from.
+    Those that do not start uniform keep the logarithm of the mixture that they start from. With
+    `priced` they have prices, all 0, which are taken from rewards before these are clipped.
     """
     per_expert = (mixtures, forecasters, experts)
 
@@ -45,6 +54,7 @@ def open_accounts(
         return torch.zeros(shape, dtype=dtype, device=device)
 
     start = {} if uniform else {LOG_INITIAL: zeros(*per_expert)}
+    start |= {name: zeros(*per_expert) for name in (PRICES if priced else ())}
     return start | {
         "cumulative_rewards": zeros(*per_expert),  # S = ln v / η
         "wiped_at": zeros(*per_expert, dtype=torch.int32),  # 0 while alive
@@ -108,7 +118,8 @@ def play(
     several of finer accounting, which are clipped one by one and tested for wipeout together.
     `settings` are (m, those of `SETTINGS`), `edges` those of the histogram. Where `valid` (one
     boolean on the device, for a captured graph) is False nothing changes. Without `wipeout` lines 11-12
-    are left out. Returns the new mixtures (m, f, n).
+    are left out. Prices, if the accounts have any, are taken from the rewards first. Returns the new
+    mixtures (m, f, n).
     """
     learning_rate, horizon, bound, relaxation = settings[..., None, None].unbind(1)  # (m, 1, 1) each
     limit = bound[:, None]
@@ -117,6 +128,9 @@ def play(
     last_rate = torch.where(started[:, None], accounts["settings"][:, :1], settings[:, :1])[..., None]
     mixture = mixture_of(standing(accounts, last_rate), alive, learning_rate=last_rate)
 
+    unpriced, prices = rewards, accounts.get("prices")
+    if prices is not None:
+        rewards = unpriced - prices[:, None]
     clipped = clip_rewards(rewards, reward_bound=limit)
     payment = torch.where(alive, clipped.sum(1), 0.0)
     rounds = accounts["rounds"] + rewards.shape[1]
@@ -149,6 +163,9 @@ def play(
         "histogram": accounts["histogram"] + _histogram(rewards / limit, alive, edges),
         "clipped": accounts["clipped"] + _count((rewards.abs() > limit) & alive[:, None]),
     }
+    if prices is not None:
+        lowered = (clip_rewards(unpriced, reward_bound=limit) - clipped).sum(1)
+        entries["charged"] = accounts["charged"] + torch.where(alive, lowered, 0.0)
     for name, entry in entries.items():
         accounts[name].copy_(entry if valid is None else torch.where(valid, entry, accounts[name]))
     return mixture_of(compared, survivors, learning_rate=learning_rate)
@@ -213,7 +230,12 @@ def read_ledger(accounts: Accounts, settings: Mapping[str, float]) -> Ledger:
         histogram_edges=HISTOGRAM_EDGES,
         histogram_counts=counts,
         clipped_share=int(accounts["clipped"]) / max(1, sum(counts)),
+        charged=_rows(accounts["charged"]) if "charged" in accounts else None,
     )
+
+
+def _rows(table: Tensor) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, table.tolist()))
 
 
 def _weight_of_the_best(accounts: Accounts, sums: Tensor) -> Tensor | None:

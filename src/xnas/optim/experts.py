@@ -28,6 +28,7 @@ from xnas.optim.accounts import (
     FAULTS,
     HISTOGRAM_EDGES,
     LOG_INITIAL,
+    PRICES,
     SETTINGS,
     Accounts,
     find_faults,
@@ -185,6 +186,29 @@ class ExpertsOptimizer(Optimizer):
             )
         self._play([(stack, rewards.detach().double()[None])])
 
+    @torch.no_grad()
+    def charge(self, mixture: Tensor, prices: Tensor) -> None:
+        """Take `prices` (forecasters, experts) from the rewards of every round from now on.
+
+        They are taken before rewards are clipped, so that Theorem 1 and Lemma 1 hold for what is left,
+        and `ledger` says by how much they have lowered each sum. They may change between rounds.
+
+        >>> from xnas import uniform_mixture
+        >>> mixture = uniform_mixture(forecasters=1, experts=2)
+        >>> optimizer = ExpertsOptimizer([mixture], horizon=10, lr=1.0)
+        >>> optimizer.charge(mixture, torch.tensor([[0.75, 0.0]]))
+        >>> optimizer.observe(mixture, torch.tensor([[[0.5, 0.0]]]))
+        >>> optimizer.cumulative_rewards(mixture), optimizer.ledger(mixture).charged
+        (tensor([[-0.2500,  0.0000]], dtype=torch.float64), ((0.75, 0.0),))
+        """
+        if prices.shape != mixture.shape or not bool(prices.isfinite().all()):
+            raise ConfigError(
+                f"prices must be finite numbers of shape {tuple(mixture.shape)}, as the mixture has, "
+                f"got shape {tuple(prices.shape)}"
+            )
+        self._open_prices()
+        self._accounts_of(mixture)["prices"].copy_(prices)
+
     def alive(self, mixture: Tensor) -> Tensor:
         """Mask (forecasters, experts) of the experts that were not wiped out."""
         return living(self._accounts_of(mixture))
@@ -282,6 +306,8 @@ class ExpertsOptimizer(Optimizer):
         follow from the accounts, so they are written too.
         """
         require_saved(state_dict)
+        if any(PRICES[0] in entry for entry in state_dict["state"].values()):
+            self._open_prices()
         stacks, state = self._stacks(), dict(self.state)
         mixtures = [p for group in self.param_groups for p in group["params"]]
         exact: dict[str, Any] = {}
@@ -386,6 +412,18 @@ class ExpertsOptimizer(Optimizer):
             self._built = self._build(0)
         return self._built
 
+    def _open_prices(self) -> None:
+        """Give every mixture prices of 0, if it has none; a graph captured before knows none."""
+        for stack in self._stacks():
+            if PRICES[0] not in stack.accounts:
+                forecasters, experts = stack.params[0].shape
+                device = stack.params[0].device
+                whole = open_accounts(len(stack.params), forecasters, experts, device, priced=True)
+                for name in PRICES:
+                    stack.accounts[name] = whole[name]
+                    for index, p in enumerate(stack.params):
+                        self.state[p][name] = whole[name][index]
+
     def _build(self, first: int) -> list[_Stack]:
         """Stack the accounts of the mixtures of a group and all after it, as views in `self.state`.
 
@@ -402,7 +440,10 @@ class ExpertsOptimizer(Optimizer):
                 alike.setdefault((p.shape, p.dtype, uniform), []).append((number, p))
         stacks = []
         for (shape, _, uniform), members in alike.items():
-            accounts = open_accounts(len(members), shape[0], shape[1], device, uniform=uniform)
+            priced = any(PRICES[0] in self.state.get(p, {}) for _, p in members)
+            accounts = open_accounts(
+                len(members), shape[0], shape[1], device, uniform=uniform, priced=priced
+            )
             for index, (_, p) in enumerate(members):
                 views = {name: value[index] for name, value in accounts.items()}
                 for name, value in self.state.get(p, {}).items():

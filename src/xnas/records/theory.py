@@ -53,6 +53,9 @@ class Ledger:
     """Rewards of living experts, before clipping: one count more than there are edges."""
     clipped_share: float
     """Share of those rewards that lay beyond the bound."""
+    charged: tuple[Point, ...] | None = None
+    """By how much prices have lowered each expert's sum of rewards, one tuple per forecaster; None for a
+    search without prices. With prices all else here is of rewards after these were taken from them."""
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Ledger:

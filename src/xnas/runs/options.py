@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from xnas.options import NOT_NEGATIVE, THE_COMMANDS, Options, at_least, option
+from xnas.options import NOT_NEGATIVE, POSITIVE, THE_COMMANDS, Options, at_least, at_most, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,30 @@ class ComputeOptions(DeviceOptions):
     precision: Literal["fp32", "bf16"] | None = None
     """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused
     backend), else fp32."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions(Options):
+    """The most that the network to be trained may cost."""
+
+    GROUP: ClassVar[str] = "Limits"
+
+    max_params: float | None = option(None, POSITIVE)
+    """Most parameters of the network that is trained. A search finds a cell within the limits, sampling
+    draws none beyond them, and a training without --channels takes the most channels that fit."""
+    max_macs: float | None = option(None, POSITIVE)
+    """Most multiply-accumulates of that network per image."""
+    max_latency: float | None = option(None, POSITIVE)
+    """Most milliseconds that it takes for a batch, as measured before it is trained."""
+    latency_device: str | None = None
+    """Where latency is measured: cpu, cuda or cuda:NUMBER. Default: where the command computes."""
+    latency_batch: int = option(1, at_least(1), at_most(1 << 16))
+    """Images in the batch that is timed."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return (self.max_params, self.max_macs, self.max_latency) != (None, None, None)
 
 
 @dataclass(frozen=True, kw_only=True)

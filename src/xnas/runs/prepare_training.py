@@ -20,6 +20,7 @@ from xnas.errors import ConfigError
 from xnas.nn.operations import fuse
 from xnas.process.devices import pick_device
 from xnas.runs.backends import shared_by
+from xnas.runs.limits import require_one_process
 from xnas.runs.recipes import ImagePreparation
 from xnas.runs.sources import Sources
 from xnas.runs.train_config import PAPERS_SIDE, TrainConfig
@@ -75,6 +76,7 @@ def prepare_training(
     `notes` are lines on choices that were made before.
     """
     device = pick_device(options.device, ranks)
+    require_one_process(options, ranks)
     kept, held = torch.arange(len(images.labels)), None
     share = held_out_share(options, images.name)
     if share:

@@ -36,7 +36,7 @@ WRITTEN = (
 """What a run writes into without replacing it."""
 READ = (
     *(NAME, "metrics.jsonl", *ARCHITECTURE_FILES, "model.json", "model.safetensors"),
-    *("ledger.jsonl", "costs.jsonl"),
+    *("ledger.jsonl", "costs.jsonl", "latency.json"),
 )
 """What a resumed run reads: a pipe would block it, an endless device would fill its memory."""
 MOVED = "copy the run folder elsewhere and resume it there"

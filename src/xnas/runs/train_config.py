@@ -18,7 +18,7 @@ from xnas.options import (
     option,
     require_within,
 )
-from xnas.runs.options import ComputeOptions, RunOptions
+from xnas.runs.options import ComputeOptions, LimitOptions, RunOptions
 
 if TYPE_CHECKING:  # --help does without torch
     from xnas.runs.results import SampleResult, SearchResult
@@ -30,7 +30,7 @@ PAPERS_SIDE = 32  # of the images that a cutout is said for
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions(DataOptions, ComputeOptions, RunOptions):
+class TrainOptions(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     """How to train. What is left open follows from the recipe, the data and the device."""
 
     GROUP: ClassVar[str] = "Training"
@@ -78,10 +78,6 @@ class TrainOptions(DataOptions, ComputeOptions, RunOptions):
     """Cells of the network. Default: the recipe's."""
     channels: int | None = option(None, at_least(1), at_most(1 << 16), group="Network")
     """Channels of the first cell. Default: the recipe's."""
-    max_params: float | None = option(None, POSITIVE, group="Network")
-    """Choose the most channels whose network has at most this many parameters."""
-    max_macs: float | None = option(None, POSITIVE, group="Network")
-    """Choose the most channels whose network needs at most this many multiply-accumulates per image."""
     compile: bool = option(False, on_resume="change", group="Hardware")
     """Compile the cells. Takes minutes at the start; pays off in long trainings on a GPU."""
 
@@ -107,8 +103,6 @@ class TrainConfig(TrainOptions):
                 f"cutout is given for {PAPERS_SIDE}-pixel images and must be at most {PAPERS_SIDE}, got "
                 f"{self.cutout}; the paper's is 16"
             )
-        if self.channels is not None and (self.max_params is not None or self.max_macs is not None):
-            raise ConfigError("give --channels, or --max-params and --max-macs to pick them, not both")
         from xnas.runs.recipes import recipe_for  # noqa: PLC0415 - imports torch
 
         recipe_for(self.recipe, "")

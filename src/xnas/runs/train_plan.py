@@ -10,6 +10,9 @@ import torch
 
 from xnas.engine.train import TrainSettings
 from xnas.errors import ConfigError
+from xnas.options import changed
+from xnas.runs.channels import channels_within
+from xnas.runs.limits import UNLIMITED
 from xnas.runs.recipes import Recipe, recipe_for
 from xnas.runs.train_config import TrainConfig
 from xnas.space import (
@@ -17,14 +20,10 @@ from xnas.space import (
     PRESETS,
     Architecture,
     NetworkSpec,
-    build_network,
-    count_macs,
-    count_parameters,
     network_spec,
 )
 from xnas.words import counted
 
-MOST_CHANNELS = 1024
 SMALLEST_BATCH = 16
 
 T = TypeVar("T")
@@ -49,7 +48,7 @@ class TrainPlan:
     def config(self) -> TrainConfig:
         """The options with every choice filled in, as config.json records them."""
         recipe, learning, images = self.recipe, self.recipe.optimization, self.recipe.images
-        return replace(
+        return changed(
             self.options,
             network=recipe.network,
             channels=recipe.channels,
@@ -66,13 +65,12 @@ class TrainPlan:
             validation=recipe.validation,
             cutout=images.cutout,
             mixup=images.mixup,
-            auto_augment=images.auto_augment or "none",  # type: ignore[arg-type]  # of the options, or of a recipe
+            auto_augment=images.auto_augment or "none",
             image_size=images.image_size,
             resize=images.resize,
-            max_params=None,
-            max_macs=None,
             precision=self.precision,
             backend=self.backend,
+            **UNLIMITED,
         )
 
     @property
@@ -118,12 +116,11 @@ def resolve(
         auxiliary=recipe.optimization.auxiliary_weight > 0,
         drop_path_rate=recipe.optimization.drop_path_rate,
     )
-    if options.max_params is not None or options.max_macs is not None:
-        channels = _most_channels(
-            options, spec, architecture, (shape[0], *recipe.images.seen(shape[1:]))
-        )
+    if options.limited:
+        seen = (shape[0], *recipe.images.seen(shape[1:]))
+        channels, note = channels_within(options, spec, architecture, seen, device)
         recipe, spec = replace(recipe, channels=channels), spec.but(channels=channels)
-        notes.append(f"{channels} channels, the most within the limits")
+        notes += [note] if note else []
     gpu = device.type == "cuda"
     fused = options.backend == "fused" or (options.backend == "auto" and gpu)
     if fused and not gpu:
@@ -234,31 +231,3 @@ def _require_divisible(batch: int, parts: int, examples: int) -> None:
             f"a batch of {batch} in {parts} parts leaves 1 image per part, which has no batch "
             "statistics; use fewer parts with --accumulate"
         )
-
-
-def _most_channels(
-    options: TrainConfig, spec: NetworkSpec, architecture: Architecture, shape: tuple[int, int, int]
-) -> int:
-    """The most even channels whose network stays within the limits; costs grow with channels."""
-    plain = spec.for_inference
-
-    def fits(channels: int) -> bool:
-        with torch.device("meta"):
-            model = build_network(architecture, plain.but(channels=channels))
-        within = options.max_params is None or count_parameters(model) <= options.max_params
-        return within and (options.max_macs is None or count_macs(model, shape) <= options.max_macs)
-
-    if not fits(2):
-        given = {"--max-params": options.max_params, "--max-macs": options.max_macs}
-        defaults = architecture.defaults
-        fewer = ", or use fewer --cells" if spec.cells > defaults.least_cells else ""
-        limits = [f"{name} {value:.7g}" for name, value in given.items() if value is not None]
-        raise ConfigError(
-            f"no network of {spec.cells} {defaults.cells_unit} is within {' and '.join(limits)}; raise "
-            f"{'it' if len(limits) == 1 else 'them'}{fewer}"
-        )
-    least, most = 1, MOST_CHANNELS // 2
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if fits(2 * middle) else (least, middle - 1)
-    return 2 * least

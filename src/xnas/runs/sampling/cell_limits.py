@@ -2,71 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xnas.errors import ConfigError
+from xnas.runs.cell_costs import CellCosts, Latencies
+from xnas.runs.limits import Limits, flag, in_words
 from xnas.runs.sampling.config import SampleConfig
-from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator
+from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator, TimesNetworks
 from xnas.space import Encoding, Genotype
 from xnas.space.limited_encoding import LimitedEncoding, smallest_cell
-from xnas.space.network_size import NetworkSize
+from xnas.words import alternatives
 
 
 @dataclass(frozen=True, slots=True)
 class CellLimits:
-    """The most that the evaluator's network of a cell may cost; None for no limit."""
+    """The most that the evaluator's network of a cell may cost."""
 
-    evaluator: Evaluator
-    max_params: float | None = None
-    max_macs: float | None = None
+    costs: CellCosts
+    limits: Limits
     fixed: bool = False
     """Whether no option makes the evaluator's networks smaller."""
 
     @classmethod
-    def of(cls, config: SampleConfig, evaluator: Evaluator) -> CellLimits:
-        """The limits that the options set."""
+    def of(
+        cls,
+        config: SampleConfig,
+        evaluator: Evaluator,
+        saved: Callable[[Latencies], Latencies] | None = None,
+    ) -> CellLimits:
+        """The limits that the options set. `saved` puts the times of a run in place of new ones."""
         fixed = {"cells", "channels"} <= EVALUATORS[config.evaluator].unused
-        return cls(evaluator, config.max_params, config.max_macs, fixed)
-
-    @property
-    def set(self) -> bool:
-        """Whether there is one."""
-        return self.max_params is not None or self.max_macs is not None
+        latencies = None
+        if config.max_latency is not None:
+            if not isinstance(evaluator, TimesNetworks):
+                raise ConfigError(
+                    f"the evaluator {config.evaluator} has no network whose --max-latency could be "
+                    "measured here; use --max-macs, or --evaluator train"
+                )
+            latencies = evaluator.latencies(config, saved)
+        return cls(CellCosts(evaluator.size, latencies), Limits.of(config), fixed)
 
     def beyond(self, genotype: Genotype) -> str | None:
-        """Which limit the network of a cell is beyond, in words; None if it obeys both."""
-        return self._fault(self.evaluator.size(genotype)) if self.set else None
+        """Which limit a cell is beyond, by what is predicted, in words; None if it obeys all."""
+        return self.limits.beyond(self.costs.predicted(genotype)) if self.limits.most else None
+
+    def measured_beyond(self, genotype: Genotype) -> str | None:
+        """Which limit the network of a cell is beyond, its latency measured."""
+        return self.limits.beyond(self.costs.measured(genotype, self.limits))
 
     def applied(self, encoding: Encoding) -> Encoding:
         """The encoding without cells beyond the limits; raises if none obeys them."""
-        if not self.set:
+        if not self.limits.most:
             return encoding
-        least = [
-            smallest_cell(encoding, lambda cell: self.evaluator.size(cell).parameters),
-            smallest_cell(encoding, lambda cell: self.evaluator.size(cell).macs),
-            smallest_cell(encoding, self._excess),
-        ]
-        *alone, start = (encoding.decode(choices) for choices in least)
-        fault = self.beyond(start)
-        if fault is not None:
-            sizes = [self.evaluator.size(cell) for cell in alone]
-            fewer = "" if self.fixed else ", or use fewer --channels or --cells"
-            raise ConfigError(
-                f"no cell of the space {encoding.space} is within the limits: the smallest network has "
-                f"{sizes[0].parameters:,} parameters, the cheapest {sizes[1].macs:,} "
-                f"multiply-accumulates; raise --max-params or --max-macs{fewer}"
-            )
-        return LimitedEncoding(encoding, lambda cell: self.beyond(cell) is None, least[2])
+        start = smallest_cell(encoding, lambda cell: self.limits.used(self.costs.predicted(cell)))
+        if self.beyond(encoding.decode(start)) is not None:
+            raise ConfigError(self._impossible(encoding))
+        return LimitedEncoding(encoding, lambda cell: self.beyond(cell) is None, start)
 
-    def _excess(self, genotype: Genotype) -> float:
-        """The larger of both costs as a share of its limit."""
-        size = self.evaluator.size(genotype)
-        limits = ((size.parameters, self.max_params), (size.macs, self.max_macs))
-        return max(cost / limit for cost, limit in limits if limit is not None)
+    def _impossible(self, encoding: Encoding) -> str:
+        """Why no cell is within the limits, with the least of each cost and what to do."""
 
-    def _fault(self, size: NetworkSize) -> str | None:
-        if self.max_params is not None and size.parameters > self.max_params:
-            return f"{size.parameters:,} parameters are above --max-params {self.max_params:.7g}"
-        if self.max_macs is not None and size.macs > self.max_macs:
-            return f"{size.macs:,} multiply-accumulates are above --max-macs {self.max_macs:.7g}"
-        return None
+        def least(name: str) -> str:
+            cell = smallest_cell(encoding, lambda cell: self.costs.predicted(cell)[name])
+            return in_words(name, self.costs.predicted(encoding.decode(cell))[name])
+
+        fewer = "" if self.fixed else ", or use fewer --channels or --cells"
+        return (
+            f"no cell of the space {encoding.space} is within {self.limits.words}: the least that one "
+            f"can have is {', '.join(map(least, self.limits.most))}; raise "
+            f"{alternatives([flag(name) for name in self.limits.most])}{fewer}"
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from xnas.errors import ConfigError
-from xnas.options import POSITIVE, at_least, at_most, option
+from xnas.options import at_least, at_most, option
 from xnas.runs.train_config import TrainOptions
 
 WORDS = {"true": True, "false": False, "none": None}
@@ -52,10 +52,6 @@ class SampleConfig(TrainOptions):
     best cell, for the report alone."""
     weights: Path | None = option(None, on_resume="change")
     """Run folder of a search whose shared weights evaluate the cells."""
-    max_params: float | None = option(None, POSITIVE)
-    """Evaluate no cell whose network has more parameters."""
-    max_macs: float | None = option(None, POSITIVE)
-    """Evaluate no cell whose network needs more multiply-accumulates per image."""
     epochs: int | None = option(None, at_least(1))
     """Epochs of an evaluation. Default: the recipe's; the table knows 12 (its default) and 200."""
 

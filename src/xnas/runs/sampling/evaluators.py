@@ -25,6 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 from xnas.errors import GenotypeError, RoundError
 from xnas.process.failures import failure
 from xnas.registry import Registry
+from xnas.runs.cell_costs import Latencies
 from xnas.runs.sampling.config import SampleConfig
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
@@ -56,6 +57,16 @@ class KnowsBudgets(Protocol):
 
     def require_budget(self, budget: int | None) -> None:
         """Raise a ConfigError unless trials of this budget can be evaluated."""
+
+
+@runtime_checkable
+class TimesNetworks(Protocol):
+    """An evaluator whose networks can be timed on this machine."""
+
+    def latencies(
+        self, config: SampleConfig, saved: Callable[[Latencies], Latencies] | None
+    ) -> Latencies:
+        """Return what networks take; `saved` puts the times of a run in place of new ones."""
 
 
 @dataclass(frozen=True, slots=True)

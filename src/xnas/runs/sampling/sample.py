@@ -7,7 +7,7 @@ search is finished.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, fields, replace
 from functools import partial
@@ -22,6 +22,7 @@ from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.output import explain_lost_output
 from xnas.process.versions import made_with
 from xnas.records import Sampled
+from xnas.runs.cell_costs import Latencies, first_files, saved_times
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import ConfigFile, config_of, read_json
 from xnas.runs.displays import Callback, SampleDisplay, showing
@@ -53,7 +54,7 @@ from xnas.runs.sources import (
 )
 from xnas.runs.train_config import resolve_images
 from xnas.runs.truth import Benchmark, JudgedCells, KnownCells, load_truth
-from xnas.samplers import SAMPLERS, Remarks, Sampler
+from xnas.samplers import SAMPLERS, Remarks, Sampler, Trial
 from xnas.space import Genotype, encoding_of
 from xnas.words import counted, printable
 
@@ -95,7 +96,9 @@ def _sample(
     job = SampleJob(config, place if images is None else images, shown)
     _warn_of_unused(config, shown)
     name = place or (images.name if images is not None else UNNAMED)
-    folder = RunFolder.create(lambda: config.out or RunFolder.next_free(COMMAND, name))
+    folder = RunFolder.create(
+        lambda: config.out or RunFolder.next_free(COMMAND, name), first=first_files(job.limits.costs)
+    )
     truth = None if config.truth is None else config.truth.resolve()
     settings = replace(config, out=folder.path, truth=truth)
     saved = config_of(COMMAND, place, _fingerprint(config, images), settings)
@@ -148,15 +151,25 @@ def _resume(
                 f"{config.truth} is not the benchmark that the search in {folder.path} began with; "
                 "restore that file, or name it with --truth"
             )
-        job = SampleJob(config, saved.data if images is None else images, shown)
+        times = saved_times(folder.path) if config.max_latency is not None else None
+        job = SampleJob(config, saved.data if images is None else images, shown, times)
         return job.play(folder, saved, changes)
 
 
 class SampleJob:
     """One search: sampler, evaluator and limits, made of the options."""
 
-    def __init__(self, config: SampleConfig, data: Images | str | None, display: SampleDisplay) -> None:
-        """`data` is what the evaluator is built with; everything that cannot be used is refused here."""
+    def __init__(
+        self,
+        config: SampleConfig,
+        data: Images | str | None,
+        display: SampleDisplay,
+        times: Callable[[Latencies], Latencies] | None = None,
+    ) -> None:
+        """`data` is what the evaluator is built with; everything that cannot be used is refused here.
+
+        `times` puts the latencies that a run has measured in place of new ones.
+        """
         self.config, self.data, self.display = config, data, display
         self.kind, self.pool = SAMPLERS[config.sampler], POOLS[config.pool]
         encoding = encoding_of(config.space, tied=config.tied)
@@ -164,7 +177,7 @@ class SampleJob:
         self.kind.checked(settings)
         _require_whole_cells(config)
         self.evaluator = EVALUATORS[config.evaluator].build(config, data)
-        self.limits = CellLimits.of(config, self.evaluator)
+        self.limits = CellLimits.of(config, self.evaluator, times)
         self.encoding = self.limits.applied(encoding)
         self.settings = self._planned() | settings
         self._require_budgets()
@@ -255,7 +268,7 @@ class SampleJob:
         """Write the curve, its figure and, last, the best cell."""
         loop.ledger.sync()
         _require_a_value(folder, loop)
-        best = self.sampler.best()
+        best = self._best(loop)
         records = records_of(loop.told, self.evaluator.size, costs.seconds())
         value = next(one.result.value for one in loop.told if one.trial.number == best.number)
         assert value is not None  # noqa: S101 - a failed trial is never the best
@@ -272,6 +285,24 @@ class SampleJob:
             evaluations=tuple(records),
             cells=cells,
             truth=None if self.truth is None else self.truth.truth(best.genotype),
+        )
+
+    def _best(self, loop: SampleLoop) -> Trial:
+        """The best trial; with a limit on latency the best one whose network obeys it when measured."""
+        if self.limits.costs.latencies is None:
+            return self.sampler.best()
+        done = [one for one in loop.told if one.result.value is not None]
+        done.sort(key=lambda one: (-(one.trial.budget or 0), -(one.result.value or 0), one.trial.number))
+        fault: str | None = ""
+        for trial in (one.trial for one in done):
+            fault = self.limits.measured_beyond(trial.genotype)
+            if fault is None:
+                return trial
+            self.display.say(f"evaluation {trial.number} is passed over: measured, {fault}")
+        raise ConfigError(
+            f"none of the {len(done)} cells was measured within the limits; the last: {fault}. The "
+            "machine may be busy: resume the run when it is idle, or begin another with a higher "
+            "--max-latency"
         )
 
     def _remarks(self) -> dict[str, float | str | None]:

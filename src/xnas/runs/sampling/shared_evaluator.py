@@ -7,6 +7,7 @@ all operations of all edges, so a supernet that has lost some of them is refused
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from xnas.engine.shared_weights import cell_accuracy, experts_left
 from xnas.errors import ConfigError
 from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable
+from xnas.runs.cell_costs import Latencies
 from xnas.runs.config_file import ConfigFile
 from xnas.runs.prepare import prepare
 from xnas.runs.run_folder import RunFolder
@@ -80,6 +82,12 @@ class SharedEvaluator:
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the size of the network that a training of the cell would have."""
         return self.trainings.size(genotype)
+
+    def latencies(
+        self, config: SampleConfig, saved: Callable[[Latencies], Latencies] | None
+    ) -> Latencies:
+        """Return what the network that a training of a cell would have takes."""
+        return self.trainings.latencies(config, saved)
 
 
 @lru_cache(maxsize=1)  # once per process of a pool

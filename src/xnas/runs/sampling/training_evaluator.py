@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +20,16 @@ from xnas.process.devices import pick_device
 from xnas.process.folder import storage_errors
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.records import TrainEpoch
+from xnas.runs.cell_costs import Latencies, latencies_of, network_sizes
 from xnas.runs.config_file import NAME as CONFIG
+from xnas.runs.limits import UNLIMITED
 from xnas.runs.lock import locked
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind, trial_folder
 from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig, TrainOptions
-from xnas.runs.train_plan import held_out_share, resolve
+from xnas.runs.train_plan import held_out_share
 from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 from xnas.space.network_size import NetworkSize, NetworkSizes
@@ -87,8 +89,15 @@ class TrainingEvaluator:
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the size of the network that is trained."""
         if self.sizes is None:
-            self.sizes = self._sizes(genotype)
+            self.sizes = network_sizes(self.options, genotype, self.images)
         return self.sizes.size(genotype)
+
+    def latencies(
+        self, config: SampleConfig, saved: Callable[[Latencies], Latencies] | None
+    ) -> Latencies:
+        """Return what the networks that are trained take."""
+        sizes = network_sizes(self.options, Genotype.random(config.space, seed=0), self.images)
+        return latencies_of(config, sizes, config.space, pick_device(config.device), saved)
 
     def _trained(self, trial: Trial, folder: Path) -> Sequence[TrainEpoch]:
         """The epochs of a trial's training, which is this process's alone.
@@ -117,20 +126,6 @@ class TrainingEvaluator:
             return resume_training(folder, data=self.images, until=trial.budget).epochs
         except FinishedError:
             return RunFolder.open(folder).metrics.records(TrainEpoch.from_json)
-
-    def _sizes(self, genotype: Genotype) -> NetworkSizes:
-        """Of the networks that the options give for any cell of the space."""
-        images = self.images
-        plan = resolve(
-            self.options,
-            genotype,
-            dataset=images.name,
-            examples=len(images.labels),
-            classes=len(images.classes),
-            shape=(images.channels, *images.size),
-            device=pick_device(self.options.device),
-        )
-        return NetworkSizes(plan.network, (images.channels, *plan.recipe.images.seen(images.size)))
 
 
 def first_of(error: RoundError) -> RoundError:
@@ -162,7 +157,7 @@ def _take_over_rung(trial: Trial, folder: Path) -> None:
 def training_evaluator(config: SampleConfig, images: Images) -> TrainingEvaluator:
     """Return the evaluator of `--evaluator train`."""
     # Limits are those of cells here; a training would choose its channels by them.
-    free = changed(config, max_params=None, max_macs=None)
+    free = changed(config, **UNLIMITED)
     options = widened(TrainConfig, TrainOptions, free)
     share = held_out_share(options, images.name) or HELD_OUT
     return TrainingEvaluator(changed(options, validation=share), images)
