@@ -1,6 +1,7 @@
 """Prices are taken from rewards before clipping, and what the paper proves holds for the rest."""
 
 import copy
+import json
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from xnas import ConfigError, ExpertsOptimizer, replay, uniform_mixture
+from xnas.records import Ledger
 
 
 def optimizer_of(forecasters, experts, **arguments):
@@ -58,6 +60,14 @@ def test_the_ledger_says_by_how_much_prices_have_lowered_each_sum():
     (charged,) = optimizer.ledger(mixture).charged
     assert charged == pytest.approx((0.5, 0.1))
     assert sum(optimizer.ledger(mixture).histogram_counts) == 6
+
+
+def test_charges_survive_a_file_and_are_left_out_where_there_are_none():
+    mixture, optimizer = play_priced(torch.zeros(3, 1, 2), torch.full((3, 1, 2), 0.5), horizon=9)
+    ledger = optimizer.ledger(mixture)
+    assert Ledger.from_json(json.loads(json.dumps(ledger.to_json()))) == ledger
+    plain_mixture, plain = optimizer_of(1, 2, horizon=9)
+    assert "charged" not in plain.ledger(plain_mixture).to_json()
 
 
 def test_prices_of_0_change_no_bit_and_no_price_leaves_no_trace():

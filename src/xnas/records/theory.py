@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from xnas.records.numbers import require_keys, require_numbers
@@ -57,6 +57,11 @@ class Ledger:
     """By how much prices have lowered each expert's sum of rewards, one tuple per forecaster; None for a
     search without prices. With prices all else here is of rewards after these were taken from them."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what `ledger.json` holds of it: accounts of prices only if there were any."""
+        saved = asdict(self)
+        return saved if self.charged is not None else {k: v for k, v in saved.items() if k != "charged"}
+
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Ledger:
         """Return the record that `ledger.json` holds of one kind of cell."""
@@ -64,7 +69,7 @@ class Ledger:
         for wipeout in saved["wipeouts"]:
             require_keys(Wipeout, wipeout, "wipeouts")
         bound = saved["regret_bound"]
-        nested = {
+        nested: dict[str, Any] = {
             "regret": tuple(map(float, saved["regret"])),
             "regret_bound": None if bound is None else tuple(map(float, bound)),
             "log_wipeout_factor": tuple(map(float, saved["log_wipeout_factor"])),
@@ -72,6 +77,8 @@ class Ledger:
             "histogram_edges": tuple(map(float, saved["histogram_edges"])),
             "histogram_counts": tuple(map(int, saved["histogram_counts"])),
         }
+        if saved.get("charged") is not None:
+            nested["charged"] = tuple(tuple(map(float, row)) for row in saved["charged"])
         record = cls(**{**saved, **nested})
         require_numbers(record)
         return record

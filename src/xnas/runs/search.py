@@ -258,7 +258,7 @@ class SearchJob:
         books = ledgers(search.method, search.mixtures)
         if books:
             head = {"format": "xnas-ledger", "version": 1}
-            folder.write_json("ledger.json", head | {k: asdict(v) for k, v in books.items()})
+            folder.write_json("ledger.json", head | {k: v.to_json() for k, v in books.items()})
         line, grave = doubt(choices, books)
         if line:
             (self.display.warn if grave else self.display.say)(line)
