@@ -1,7 +1,9 @@
 """The command line: one line and exit status 2 for an error, a traceback with --debug."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import call as run
@@ -137,10 +139,69 @@ def test_python_dash_m_is_the_same_command():
 
 
 def test_an_interrupt_is_reported_in_one_line(capsys, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("xnas.paper.reproduce.reproduce", interrupt)
     status, _, err = run(capsys, "reproduce")
     assert status == 130
     assert err == "xnas: interrupted\n"
+
+
+def started(code, **variables):
+    """A process that runs some code with `xnas.cli` as `cli`; torch is not imported."""
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        [sys.executable, "-c", f"import xnas.cli as cli\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+
+STOPPED = (
+    "import signal\n"
+    "cli.app.command(lambda: signal.raise_signal(signal.{}), name='wait')\n"
+    "cli.main(['wait'])"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("cli.main(['--version'])", 0),
+        ("cli.main(['--help'])", 0),
+        ("cli.app.command(lambda: 1 / 0, name='fault')\ncli.main(['fault'])", 1),
+        ("cli.main(['serch'])", 2),
+        ("cli.main(['search', '--epochs', 'many'])", 2),
+        (STOPPED.format("SIGINT"), 130),
+        (STOPPED.format("SIGTERM"), 130),
+    ],
+)
+def test_the_exit_status_is_what_the_page_says(code, status):
+    done = started(code)
+    assert done.returncode == status, done.stderr
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf8")
+    assert f"| {status} |" in page
+    assert ("Traceback" in done.stderr) is (status == 1)
+
+
+def test_no_escape_code_reaches_a_pipe():
+    for words in (["--help"], ["search", "--help"], ["serch"]):
+        done = started(f"cli.main({words})", TERM="xterm-256color")
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_no_color_takes_colours_and_bold_letters_from_help():
+    code = (
+        "import os, pty\n"
+        "pid, screen = pty.fork()\n"
+        "if pid == 0:\n    cli.main(['search', '--help'])\n    os._exit(0)\n"
+        "shown = b''\n"
+        "try:\n    while part := os.read(screen, 65536):\n        shown += part\n"
+        "except OSError:\n    pass\n"
+        "print(b'\\x1b' in shown, b'--epochs' in shown)\n"
+    )
+    assert started(code, TERM="xterm-256color").stdout == "True True\n"
+    assert started(code, TERM="xterm-256color", NO_COLOR="1").stdout == "False True\n"

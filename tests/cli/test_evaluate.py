@@ -1,5 +1,6 @@
 """`xnas evaluate`, from arguments to what is printed."""
 
+import json
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -76,3 +77,14 @@ def test_help_is_complete(capsys):
         flag in out
         for flag in ("--out", "--device", "--cell", "--network", "--channels", "--every-image")
     )
+
+
+def test_an_evaluation_is_one_json_document(capsys, run, tmp_path):
+    status, out, err = call(capsys, "evaluate", run, "--json", "--out", tmp_path / "o")
+    assert (status, err) == (0, "")
+    record = json.loads(out)
+    written = json.loads((tmp_path / "o" / "evaluation.json").read_text())
+    assert {*record} >= {"data", "images", "top1", "loss", "classes", "confusion", "notes", "files"}
+    assert record["confusion"] == written["confusion"]
+    assert record["data"] == "digits"
+    assert str(tmp_path / "o" / "evaluation.json") in record["files"]

@@ -2,10 +2,15 @@
 
 import ast
 import json
+import os
+import pty
+import sys
 from pathlib import Path
 
+import pytest
+
 import xnas.cli
-from xnas.cli.printing import say, say_json, warn
+from xnas.cli.printing import say, say_json, warn, watched
 
 HERE = Path(xnas.cli.__file__).parent
 OWN = {"__init__.py", "printing.py"}  # the former escapes its two lines itself
@@ -37,3 +42,19 @@ def test_no_command_prints_by_itself():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert prints == []
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_leaves_standard_output_to_results(monkeypatch, capsys, quiet):
+    screen, terminal = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    with os.fdopen(terminal, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        with watched("image", quiet=quiet) as advance:
+            advance(1, 3)
+            say("result")
+            advance(2, 3)
+    shown = os.read(screen, 10_000) if not quiet else b""
+    os.close(screen)
+    assert capsys.readouterr().out == "result\n"
+    assert (b"image" in shown) is not quiet

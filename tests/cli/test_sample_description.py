@@ -1,5 +1,7 @@
 """The overview of samplers, evaluators and pools."""
 
+import json
+
 from commands import call
 
 from xnas.cli.sample_description import WIDTH, part_lines
@@ -26,3 +28,16 @@ def test_the_list_stands_alone(capsys, tmp_path):
         status, told, warned = call(capsys, "sample", *given, "--list")
         assert (status, told) == (2, "")
         assert warned == "xnas: --list prints what there is and begins no search; leave the rest out\n"
+
+
+def test_the_list_is_one_json_document(capsys):
+    status, out, _ = call(capsys, "sample", "--list", "--json")
+    record = json.loads(out)
+    assert status == 0
+    assert {*record} == {"samplers", "evaluators", "pools", "spaces"}
+    assert {sampler["name"] for sampler in record["samplers"]} == {*SAMPLERS}
+    settings = {sampler["name"]: sampler["settings"] for sampler in record["samplers"]}
+    assert settings["evolution"] == ["population", "sample", "copies"]
+    status, out, err = call(capsys, "sample", "--json")
+    assert (status, out) == (2, "")
+    assert "--json belongs to --list" in err

@@ -1,12 +1,17 @@
 """Lines that a search and a training print per epoch, and in between."""
 
+import os
+import pty
+import re
+import sys
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
 
 from xnas.records import Deletion, EpochCost, Gap, Judgement, SearchEpoch, TrainEpoch
-from xnas.runs.progress import SearchProgress, TrainProgress, epoch_line, training_line
+from xnas.runs.progress import RunProgress, SearchProgress, TrainProgress, epoch_line, training_line
 
 COST = EpochCost(seconds=3.0, seconds_per_round=0.0123, memory_bytes=5)
 TRAINED = TrainEpoch(
@@ -39,6 +44,37 @@ SEARCHED = SearchEpoch(
     gap=None,
     cost=COST,
 )
+
+
+class Screen:
+    """What a terminal was given."""
+
+    text = ""
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard output as a terminal with these variables."""
+
+    @contextmanager
+    def opened(**variables):
+        screen = Screen()
+        ours, theirs = pty.openpty()
+        for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        with os.fdopen(theirs, "w") as out, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", out)
+            yield screen
+            out.flush()
+            os.set_blocking(ours, False)
+            with suppress(BlockingIOError):
+                while True:
+                    screen.text += os.read(ours, 4096).decode()
+        os.close(ours)
+
+    return opened
 
 
 def test_an_epoch_of_a_search_is_one_line_with_all_experts_and_entropies():
@@ -114,3 +150,41 @@ def test_the_pace_and_the_time_left_are_those_since_the_first_round(monkeypatch)
 
 def test_a_quiet_run_has_no_pulse():
     assert SearchProgress(quiet=True).pulse is None
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left(terminal):
+    with terminal(TERM="xterm") as screen, RunProgress("image", quiet=False) as display:
+        assert display.bar is not None
+        for done in range(1, 4):
+            display.advance(done, 4)
+        display.bar.refresh()
+    assert "image" in screen.text
+    assert "3/4" in screen.text
+    assert re.search(r"\d:\d\d:\d\d", screen.text)  # the time left
+
+
+def test_no_color_takes_colours_away(terminal):
+    with (
+        terminal(TERM="xterm-256color", NO_COLOR="1") as screen,
+        RunProgress("image", quiet=False) as display,
+    ):
+        display.advance(1, 4)
+        display.warn("few images")
+    assert "warning: few images" in screen.text
+    assert not re.search(r"\x1b\[[\d;]*m", screen.text)
+
+
+def test_a_pipe_has_no_bar_even_if_colours_are_forced(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert RunProgress("image", quiet=False).bar is None
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(terminal):
+    with terminal(TERM="dumb") as screen:
+        display = RunProgress("image", quiet=False)
+        display.pulse.seconds = 0.02
+        with display:
+            display.advance(1, 4)
+            time.sleep(0.1)
+    assert "\x1b" not in screen.text
+    assert "image 1/4" in screen.text

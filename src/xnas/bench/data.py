@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.bench.options import BenchDataConfig
 from xnas.data import BatchSettings, BatchSource, ImageData, augmentation_for, training_augmentation
+from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device
 from xnas.records import DataCost
 from xnas.words import counted
@@ -27,31 +29,44 @@ FILLS = {"cuda": 20, "cpu": 2}
 WARM_UP = 3
 
 
-def bench_data(config: BenchDataConfig) -> list[DataCost]:
+def bench_data(config: BenchDataConfig, *, advance: Advance = unwatched) -> list[DataCost]:
     """Time torchvision's workers, then this package's batches, then the two halves of a round."""
     device = pick_device(config.device)
     data = noise(4 * max(config.batch_size, 2 * config.round_size), config.image_size)
     loaders = {
-        f"torchvision, {counted(workers, 'worker')}": loader_times(config, data, workers)
+        f"torchvision, {counted(workers, 'worker')}": partial(loader_times, config, data, workers)
         for workers in dict.fromkeys((1, config.workers or cores()))
     }
     batches = loaders | {
-        f"xnas{way}": fill_times(config, [source], captured=captured)
+        f"xnas{way}": partial(fill_times, config, [source], captured=captured)
         for way, captured in ways(device)
         for source in [training_source(config, data, device)]
     }
     rounds = {
-        f"xnas, both halves {policy}AutoAugment{way}": fill_times(config, halves, captured=captured)
+        f"xnas, both halves {policy}AutoAugment{way}": partial(
+            fill_times, config, halves, captured=captured
+        )
         for policy, autoaugment in (("without ", None), ("with ", config.policy))
         for way, captured in ways(device)
         for halves in [round_sources(config, data, device, autoaugment)]
     }
-    alone = statistics.median(next(iter(loaders.values())))
+    times = _measured(batches | rounds, advance)
+    alone = statistics.median(times[next(iter(loaders))])
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     return [
-        *(_cost(case, name, config.batch_size, times, alone) for case, times in batches.items()),
-        *(_cost(case, name, 2 * config.round_size, times, None) for case, times in rounds.items()),
+        *(_cost(case, name, config.batch_size, times[case], alone) for case in batches),
+        *(_cost(case, name, 2 * config.round_size, times[case], None) for case in rounds),
     ]
+
+
+def _measured(
+    cases: Mapping[str, Callable[[], list[float]]], advance: Advance
+) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {}
+    for case, measure in cases.items():
+        times[case] = measure()
+        advance(len(times), len(cases))
+    return times
 
 
 def ways(device: torch.device) -> list[tuple[str, bool]]:

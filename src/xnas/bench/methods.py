@@ -17,6 +17,7 @@ from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.bench.options import BenchMethodsConfig
 from xnas.engine import captured_round, play_round
 from xnas.methods import METHODS
+from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import MethodCost
@@ -32,16 +33,18 @@ LATE = 0.6
 """Of the first stage: methods that rest at its beginning learn by then."""
 
 
-def bench_methods(config: BenchMethodsConfig) -> list[MethodCost]:
+def bench_methods(config: BenchMethodsConfig, *, advance: Advance = unwatched) -> list[MethodCost]:
     """Time a round of the methods one after another, `xnas` first."""
     names = config.methods or tuple(METHODS)
     for name in names:
         METHODS[name]  # raises for names that are unknown, before anything is timed
     spawn = multiprocessing.get_context("spawn")
-    costs = []
-    for name in (FIRST, *(n for n in names if n != FIRST)):
+    costs: list[MethodCost] = []
+    ordered = (FIRST, *(n for n in names if n != FIRST))
+    for name in ordered:
         with spawn.Pool(1) as pool:
             costs.append(pool.apply(attempt, (name, config)))
+        advance(len(costs), len(ordered))
     return costs
 
 

@@ -19,6 +19,7 @@ from xnas.bench.options import Backend, BenchSearchConfig
 from xnas.engine import Search, captured_round, play_round
 from xnas.engine.epoch import remove_experts
 from xnas.methods import ExpertAdvice
+from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import RoundCost
@@ -41,13 +42,14 @@ CASES: dict[str, dict[str, tuple[str, ...]]] = {
 """Experts that are left on every edge, by space; an empty list means all."""
 
 
-def bench_search(config: BenchSearchConfig) -> list[RoundCost]:
+def bench_search(config: BenchSearchConfig, *, advance: Advance = unwatched) -> list[RoundCost]:
     """Time the cases one after another."""
-    spawn = multiprocessing.get_context("spawn")
-    costs = []
-    for backend, case in planned(config):
+    spawn, cases = multiprocessing.get_context("spawn"), planned(config)
+    costs: list[RoundCost] = []
+    for backend, case in cases:
         with spawn.Pool(1) as pool:
             costs.append(pool.apply(measure_case, (case, config, backend)))
+        advance(len(costs), len(cases))
     return costs
 
 

@@ -18,6 +18,7 @@ from xnas.bench.measuring import median_and_spread
 from xnas.bench.options import BenchTheoryConfig
 from xnas.nn import uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.process.advance import Advance, unwatched
 from xnas.records import StepCost
 
 FORECASTERS, EXPERTS = 14, 7
@@ -64,13 +65,13 @@ class PlainLoop:
         return [w / total for w in weights]
 
 
-def bench_theory(config: BenchTheoryConfig) -> list[StepCost]:
+def bench_theory(config: BenchTheoryConfig, *, advance: Advance = unwatched) -> list[StepCost]:
     """Time all optimizers on the same gradients, turn by turn, for each number of mixtures."""
-    costs = []
-    for count in config.mixtures:
+    costs, turns = [], config.repetitions + 1
+    for at, count in enumerate(config.mixtures):
         steppers = _steppers(count)
         times: dict[str, list[float]] = {name: [] for name in steppers}
-        for repetition in range(config.repetitions + 1):
+        for repetition in range(turns):
             for name, (step, _) in steppers.items():
                 if name == PLAIN and repetition > max(2, config.repetitions // 10):
                     continue
@@ -78,6 +79,7 @@ def bench_theory(config: BenchTheoryConfig) -> list[StepCost]:
                 step()
                 if repetition:  # the first step warms up
                     times[name].append(1e6 * (time.perf_counter() - started))
+            advance(at * turns + repetition + 1, len(config.mixtures) * turns)
         base = statistics.median(times["ExpertsOptimizer"])
         for name, (_, size) in steppers.items():
             middle, spread = median_and_spread(times[name])

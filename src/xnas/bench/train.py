@@ -17,6 +17,7 @@ from xnas.bench.measuring import median_and_spread, milliseconds, noise
 from xnas.bench.options import BenchTrainConfig
 from xnas.engine.train import captured_step, train_step
 from xnas.nn.operations import fuse
+from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device, repeatable, synchronize
 from xnas.process.memory import peak_of_process, reset_peak
 from xnas.records import TrainStepCost
@@ -37,14 +38,15 @@ CASES: dict[str, dict[str, object]] = {
 ON_CPU = ("plain, fp32", "plain, bf16")
 
 
-def bench_train(config: BenchTrainConfig) -> list[TrainStepCost]:
+def bench_train(config: BenchTrainConfig, *, advance: Advance = unwatched) -> list[TrainStepCost]:
     """Time the cases one after another; on a CPU the plain ones."""
     spawn = multiprocessing.get_context("spawn")
     cases = CASES if pick_device(config.device).type == "cuda" else ON_CPU
-    costs = []
+    costs: list[TrainStepCost] = []
     for case in cases:
         with spawn.Pool(1) as pool:
             costs.append(pool.apply(measure_case, (case, config)))
+        advance(len(costs), len(cases))
     return costs
 
 

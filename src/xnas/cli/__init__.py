@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from cyclopts import App, ArgumentCollection, CoercionError, CycloptsError
 
@@ -20,6 +20,9 @@ from xnas.errors import ConfigError, XnasError
 from xnas.process.interrupt import unwound_by_signals
 from xnas.process.output import OutputClosedError, guarded_streams
 from xnas.words import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COMMANDS = {
     "search": (
@@ -119,6 +122,12 @@ for _name, (_summary, _more, _example) in COMMANDS.items():
         help="\n\n".join(filter(None, _parts)),
         sort_key=list(COMMANDS).index(_name),
     )
+app.command(
+    "xnas.cli.completion:install_completion",
+    name="--install-completion",
+    help="Let your shell complete commands and options after Tab.",
+    sort_key=len(COMMANDS),
+)
 
 
 @guarded_streams()
@@ -133,6 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with unwound_by_signals():
             app(
                 words,
+                console=_console(),
                 exit_on_error=False,
                 print_error=False,
                 result_action="return_none",
@@ -156,6 +166,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if _speaks():
             print(f"xnas: {printable(stop) or 'interrupted'}", file=sys.stderr)
         sys.exit(130)
+
+
+def _console() -> Console | None:
+    """Where help is printed: for `NO_COLOR` without colours and bold letters; else cyclopts's own."""
+    if not os.environ.get("NO_COLOR"):
+        return None
+    from rich.console import Console  # noqa: PLC0415 - only help needs it
+
+    return Console(color_system=None)
 
 
 def _at_home(word: str) -> str:

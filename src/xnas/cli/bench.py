@@ -14,7 +14,7 @@ from xnas.bench.options import (
     BenchTrainConfig,
 )
 from xnas.cli.flags import takes
-from xnas.cli.printing import say
+from xnas.cli.printing import say, watched
 from xnas.report.tables import (
     data_cost_table,
     method_cost_table,
@@ -32,7 +32,10 @@ def theory(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time one step of ExpertsOptimizer, a plain loop, Adam and SGD with momentum."""
     from xnas.bench.theory import bench_theory  # noqa: PLC0415 - imports torch
 
-    say(step_cost_table(bench_theory(BenchTheoryConfig(**typed))))
+    config = BenchTheoryConfig(**typed)
+    with watched("step") as advance:
+        costs = bench_theory(config, advance=advance)
+    say(step_cost_table(costs))
 
 
 @bench.command
@@ -41,7 +44,10 @@ def search(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a round of a search, plain and fused, with all, some or one of the experts on each edge."""
     from xnas.bench.search import bench_search  # noqa: PLC0415 - imports torch
 
-    say(round_cost_table(bench_search(BenchSearchConfig(**typed))))
+    config = BenchSearchConfig(**typed)
+    with watched("case") as advance:
+        costs = bench_search(config, advance=advance)
+    say(round_cost_table(costs))
 
 
 @bench.command
@@ -50,7 +56,10 @@ def methods(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a round of every method of a search, by its own recipe, compared with xnas."""
     from xnas.bench.methods import bench_methods  # noqa: PLC0415 - imports torch
 
-    say(method_cost_table(bench_methods(BenchMethodsConfig(**typed))))
+    config = BenchMethodsConfig(**typed)
+    with watched("method") as advance:
+        costs = bench_methods(config, advance=advance)
+    say(method_cost_table(costs))
 
 
 @bench.command
@@ -59,7 +68,10 @@ def data(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time augmented batches, those of torchvision in a DataLoader, and those of a search's round."""
     from xnas.bench.data import bench_data  # noqa: PLC0415 - imports torch
 
-    say(data_cost_table(bench_data(BenchDataConfig(**typed))))
+    config = BenchDataConfig(**typed)
+    with watched("case") as advance:
+        costs = bench_data(config, advance=advance)
+    say(data_cost_table(costs))
 
 
 @bench.command
@@ -68,4 +80,7 @@ def train(**typed: Any) -> None:  # noqa: ANN401 - options
     """Time a step of a training: plain, captured, and with compiled cells."""
     from xnas.bench.train import bench_train  # noqa: PLC0415 - imports torch
 
-    say(train_cost_table(bench_train(BenchTrainConfig(**typed))))
+    config = BenchTrainConfig(**typed)
+    with watched("case") as advance:
+        costs = bench_train(config, advance=advance)
+    say(train_cost_table(costs))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from xnas.cli.flags import GROUPS, takes
-from xnas.cli.printing import say
+from xnas.cli.flags import GROUPS, JSON, takes
+from xnas.cli.printing import say, say_json, watched
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 from xnas.options import flag_name
@@ -26,6 +26,7 @@ def data(
     download: Annotated[bool, Parameter(group=GROUPS["Data"])] = False,
     unpack: Annotated[Path | None, Parameter(group=GROUPS["Data"])] = None,
     check: Annotated[bool, Parameter(group=GROUPS["Data"])] = False,
+    as_json: Annotated[bool, JSON] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """List the datasets, or describe one of them or a folder of images.
@@ -45,7 +46,8 @@ def data(
         Decode every image file, and name each that cannot be read.
     """
     # The help of the command does without torch, which these import.
-    from xnas.cli.data_description import HEADERS_ONLY, described  # noqa: PLC0415
+    from xnas.cli.data_description import described  # noqa: PLC0415
+    from xnas.cli.data_record import data_record  # noqa: PLC0415
     from xnas.data import CATALOGUE  # noqa: PLC0415
     from xnas.data.datasets import require_options_of  # noqa: PLC0415
     from xnas.data.places import data_folders  # noqa: PLC0415
@@ -62,15 +64,21 @@ def data(
                 got = "" if name is None else f", got {name}"
                 raise ConfigError(f"--download and --unpack need a dataset's name{got}: {names}")
             done = _obtained(CATALOGUE[name], data_folders(options.data_dir)[0], unpack)
-        lines, refusal = described(name, options)
+        checked: dict[str, Any] | None = None
+        if as_json:
+            record, refusal = data_record(name, options)
+        else:
+            lines, refusal = described(name, options, decoded=check)
         if check:
-            found, refusal = _checked(name, options, refusal)
-            lines = [line for line in lines if not line.startswith(HEADERS_ONLY)] + found
+            checked, refusal = _checked(name, options, refusal)
     except OSError as error:
         raise DatasetError(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
         ) from error
-    say("\n".join(map(printable, done + lines)))
+    if as_json:
+        say_json(record | {"checked": checked, "refusal": refusal})
+    else:
+        say("\n".join(map(printable, done + lines + _check_lines(checked))))
     if refusal:
         raise DatasetError(f"a run would refuse {name}: {refusal}")
 
@@ -87,28 +95,29 @@ def _require_folder(name: str | None, typed: list[str]) -> None:
 
 def _checked(
     name: str | None, options: DataOptions, refusal: str | None
-) -> tuple[list[str], str | None]:
-    """Decode all image files: lines on the bad ones, and why a run would refuse the folder."""
+) -> tuple[dict[str, Any], str | None]:
+    """Decode all image files: the bad ones, and why a run would refuse the folder."""
     from xnas.data.checking import check_files, files_of  # noqa: PLC0415 - imports torch
-    from xnas.runs.pulse import Pulse  # noqa: PLC0415 - imports torch
 
-    done, index = 0, files_of(name, options)
+    index = files_of(name, options)
     total = len(index.train) + len(index.test)
-    pulse = Pulse(lambda: f"{done} of {total} images decoded", say)
-    pulse.start()
-    bad = []
-    try:
-        for error in check_files(index):
-            done += 1
+    bad: list[str] = []
+    with watched("image") as advance:
+        for done, error in enumerate(check_files(index), start=1):
             if error is not None:
-                bad.append(error)
-    finally:
-        pulse.stop()
-    lines = [f"bad: {error}" for error in bad]
-    lines.append(f"all {total:,} images were decoded; {counted(len(bad), 'bad file')}")
+                bad.append(str(error))
+            advance(done, total)
     if bad and not refusal and not options.skip_bad_images:
         refusal = f"{counted(len(bad), 'image')} cannot be read; --skip-bad-images leaves them out"
-    return lines, refusal
+    return {"images": total, "bad": bad}, refusal
+
+
+def _check_lines(checked: dict[str, Any] | None) -> list[str]:
+    if checked is None:
+        return []
+    bad = checked["bad"]
+    counts = f"all {checked['images']:,} images were decoded; {counted(len(bad), 'bad file')}"
+    return [*(f"bad: {error}" for error in bad), counts]
 
 
 def _obtained(known: Known, folder: Path, archive: Path | None) -> list[str]:

@@ -14,12 +14,19 @@ from xnas.data.wholeness import faults
 from xnas.errors import DatasetError
 from xnas.words import counted
 
-HEADERS_ONLY = "only the headers of the images were read"
+HEADERS_ONLY = (
+    "only the headers of the images were read; their pixels may still be damaged (--check decodes them)"
+)
 MOST_LISTED = 10  # classes or sizes of a folder, one by one
 
 
-def described(name: str | None, options: DataOptions) -> tuple[list[str], str | None]:
-    """Lines on the datasets, one of them or a folder, and why a run would refuse it."""
+def described(
+    name: str | None, options: DataOptions, *, decoded: bool = False
+) -> tuple[list[str], str | None]:
+    """Lines on the datasets, one of them or a folder, and why a run would refuse it.
+
+    `decoded` says that the images of the folder are also decoded, not only their headers read.
+    """
     if name is None:
         return catalogue_table(options.data_dir), None
     if name in CATALOGUE:
@@ -28,7 +35,8 @@ def described(name: str | None, options: DataOptions) -> tuple[list[str], str | 
         line = f"{name} is a dataset that your own code has registered; nothing more is known of it"
         return [line], None
     found = summarize_folder(find_folder(name), options)
-    return folder_description(found), found.refusal
+    lines = folder_description(found)
+    return (lines if decoded else [*lines, HEADERS_ONLY]), found.refusal
 
 
 def catalogue_table(data_dir: Path | None) -> list[str]:
@@ -60,7 +68,7 @@ def description(known: Known, data_dir: Path | None) -> list[str]:
         looked = looked[: looked.index(here)]
     lines += [f"looked in: {place}" for place in looked]
     if here is not None:
-        lines += [f"found in: {here}", *_wholeness(known, here)]
+        lines += [f"found in: {here}", *wholeness(known, here)]
     elif known.folders:
         lines.append("not found")
     lines += [f"source: {source.url} (md5 {source.md5})" for source in known.sources]
@@ -82,7 +90,6 @@ def folder_description(found: FolderSummary) -> list[str]:
     lines += [f"note: {note}" for note in found.notes]
     if found.bad:
         lines.append(f"{counted(found.bad, 'bad file')}; the first: {found.first_bad}")
-    lines.append(f"{HEADERS_ONLY}; their pixels may still be damaged (--check decodes them)")
     return lines
 
 
@@ -98,7 +105,8 @@ def _row(known: Known, data_dir: Path | None) -> tuple[str, ...]:
     return (known.name, *counts, size, found)
 
 
-def _wholeness(known: Known, place: Path) -> list[str]:
+def wholeness(known: Known, place: Path) -> list[str]:
+    """Lines on whether all files of a dataset are there."""
     if not known.files:
         return _counted(known, place)
     wrong = list(faults(known, place))

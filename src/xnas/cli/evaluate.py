@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from xnas.cli.flags import takes
-from xnas.cli.printing import say
+from xnas.cli.flags import JSON, takes
+from xnas.cli.printing import say, say_json, watched
 from xnas.report.evaluation import MOST_DRAWN, class_table, summary
 from xnas.runs.model_options import EvaluateConfig
 from xnas.words import printable
 
 
 @takes(EvaluateConfig)
-def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # noqa: ANN401 - options
+def evaluate(
+    run: Path,
+    data: str | None = None,
+    /,
+    *,
+    as_json: Annotated[bool, JSON] = False,
+    **typed: Any,  # noqa: ANN401 - options
+) -> None:
     """Test a trained run: error, accuracy of each class, confusions, calibration.
 
     Parameters
@@ -27,7 +35,12 @@ def evaluate(run: Path, data: str | None = None, /, **typed: Any) -> None:  # no
     from xnas.runs.evaluate import evaluate_run  # noqa: PLC0415 - imports torch
 
     config = EvaluateConfig(**typed)
-    done = evaluate_run(run, data, config)
+    with watched("image", quiet=config.quiet) as advance:
+        done = evaluate_run(run, data, config, advance=advance)
+    if as_json:
+        written = [str(file) for file in done.files]
+        say_json({"data": done.data, **asdict(done.evaluation), "notes": done.notes, "files": written})
+        return
     if config.quiet:
         return
     say(f"{printable(done.data)}: {summary(done.evaluation)}\n\n{class_table(done.evaluation)}\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from xnas.cli.flags import takes
-from xnas.cli.printing import say
+from xnas.cli.printing import say, watched
 from xnas.records import ExportResult
 from xnas.report.tables import aligned_table
 from xnas.runs.model_options import ExportConfig
@@ -25,7 +25,8 @@ def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
     from xnas.runs.export import export_run  # noqa: PLC0415 - imports torch
 
     config = ExportConfig(**typed)
-    result = export_run(run, config)
+    with watched("part", quiet=config.quiet) as advance:
+        result = export_run(run, config, advance=advance)
     if not config.quiet:
         say(export_report(result))
 

@@ -31,6 +31,14 @@ ORDER = (
 )
 GROUPS = {name: Group(name, sort_key=place) for place, name in enumerate((*ORDER, "Output"))}
 
+JSON = Parameter(
+    name="--json",
+    negative="",
+    help="Print one JSON document instead of text.",
+    group=GROUPS["Output"],
+)
+"""The flag of commands whose results a script may want; its keys stay as they are."""
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 

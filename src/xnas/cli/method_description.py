@@ -33,7 +33,7 @@ MEMORY = {
 def method_table() -> list[str]:
     """All methods, one line per method, and what the columns mean."""
     rows: list[tuple[str, ...]] = [("name", "round", "memory", "needs", "error", "paper")]
-    rows += [_row(name, METHODS[name]) for name in sorted(METHODS, key=lambda n: (n != "xnas", n))]
+    rows += [_row(name, METHODS[name]) for name in sorted_names()]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
     return [
@@ -44,6 +44,11 @@ def method_table() -> list[str]:
         "  " + ", ".join(f"{source[0]} {words}" for source, words in SOURCES.items()),
         "xnas methods NAME prints rule, recipe and departures of one; docs/methods.md helps to choose",
     ]
+
+
+def sorted_names() -> list[str]:
+    """All methods, `xnas` first."""
+    return sorted(METHODS, key=lambda name: (name != "xnas", name))
 
 
 def method_lines(name: str) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from xnas.cli.printing import say
+from typing import Annotated
+
+from xnas.cli.flags import JSON
+from xnas.cli.printing import say, say_json
 
 
-def methods(name: str | None = None, /) -> None:
+def methods(name: str | None = None, /, *, as_json: Annotated[bool, JSON] = False) -> None:
     """List the methods of a search, or describe one of them: its rule, recipe and departures.
 
     Parameters
@@ -15,5 +18,9 @@ def methods(name: str | None = None, /) -> None:
     """
     # The help of the command does without torch, which these import.
     from xnas.cli.method_description import method_lines, method_table  # noqa: PLC0415
+    from xnas.cli.method_record import method_list, method_record  # noqa: PLC0415
 
-    say("\n".join(method_table() if name is None else method_lines(name)))
+    if as_json:
+        say_json(method_list() if name is None else method_record(name))
+    else:
+        say("\n".join(method_table() if name is None else method_lines(name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, takes
-from xnas.cli.printing import say, say_json, warn
+from xnas.cli.printing import say, say_json, warn, watched
 from xnas.errors import ConfigError, DatasetError
 from xnas.options import at_least, option
 from xnas.records import Prediction
@@ -18,7 +19,10 @@ from xnas.runs.options import DeviceOptions
 from xnas.words import printable
 
 JSON = Parameter(
-    name="--json", negative="", help="Print one JSON object per line.", group=GROUPS["Output"]
+    name="--json",
+    negative="",
+    help="Print one JSON object per image, each in a line of its own, as soon as it is known.",
+    group=GROUPS["Output"],
 )
 
 
@@ -60,19 +64,25 @@ def predict(
     answers = classifier.predict_files(files, options.top, skip_bad_images=options.skip_bad_images)
     bad: list[DatasetError] = []
     try:
-        for file, answer in answers:
-            if isinstance(answer, Prediction):
-                if as_json:
-                    say_json(_record(file, answer))
+        with watched("image", quiet=sys.stdout.isatty()) as advance:  # there the lines show it
+            for done, (file, answer) in enumerate(answers, start=1):
+                if isinstance(answer, Prediction):
+                    _print(file, answer, as_json=as_json)
                 else:
-                    say(_line(file, answer))
-            else:
-                warn(f"left out: {answer}")
-                bad.append(answer)
+                    warn(f"left out: {answer}")
+                    bad.append(answer)
+                advance(done, len(files))
     except DatasetError as error:
         raise DatasetError(f"{error}, or leave it out with --skip-bad-images") from error
     if len(bad) == len(files):
         raise DatasetError(f"none of the images can be read; the first: {bad[0]}")
+
+
+def _print(file: Path, answer: Prediction, *, as_json: bool) -> None:
+    if as_json:
+        say_json(_record(file, answer))
+    else:
+        say(_line(file, answer))
 
 
 def _files(given: Path) -> Iterator[Path]:

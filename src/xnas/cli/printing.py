@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from xnas.process.advance import Advance
 from xnas.words import printable, printable_lines
 
 
@@ -25,3 +28,12 @@ def say_json(value: object) -> None:
     """Print a value as one line of JSON; control characters become the escapes of JSON."""
     text = json.dumps(value, ensure_ascii=False)
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+@contextmanager
+def watched(unit: str, *, quiet: bool = False) -> Iterator[Advance]:
+    """Show how far a job is, on standard error: a bar with the time left, or lines; yields `advance`."""
+    from xnas.runs.progress import RunProgress  # noqa: PLC0415 - imports torch
+
+    with RunProgress(unit, quiet=quiet, stderr=True) as display:
+        yield display.advance

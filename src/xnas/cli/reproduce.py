@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import takes
-from xnas.cli.printing import say
 from xnas.paper.options import NAMES, ReproduceConfig
 from xnas.words import counted, printable
 
@@ -17,9 +16,11 @@ Item = Annotated[str, Parameter(help=f"What to make: {', '.join(NAMES)}; all by 
 @takes(ReproduceConfig)
 def reproduce(*items: Item, **typed: Any) -> None:  # noqa: ANN401 - options
     """Make the paper's figures and tables that can be made, with their numbers, and judge its claims."""
-    from xnas.paper import reproduce as job  # noqa: PLC0415 - imports torch
+    # The help of the command does without torch, which these import.
+    from xnas.paper import reproduce as job  # noqa: PLC0415
+    from xnas.runs.progress import RunProgress  # noqa: PLC0415
 
     config = ReproduceConfig(**typed)
-    report = (lambda _: None) if config.quiet else say
-    claims = job.reproduce(items, config, report)
-    report(f"{counted(len(claims), 'claim')} judged in {printable(config.out / 'claims.md')}")
+    with RunProgress("item", quiet=config.quiet) as display:
+        claims = job.reproduce(items, config, display.say, advance=display.advance)
+    display.say(f"{counted(len(claims), 'claim')} judged in {printable(config.out / 'claims.md')}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, changes, resume_flag, takes
-from xnas.cli.printing import say
+from xnas.cli.printing import say, say_json
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.sampling.config import SampleConfig
@@ -24,6 +24,12 @@ LIST = Parameter(
     help="List all samplers with their settings, evaluators and pools instead.",
     group=GROUPS["Search"],
 )
+JSON_LIST = Parameter(
+    name="--json",
+    negative="",
+    help="With --list: print one JSON document instead of text.",
+    group=GROUPS["Output"],
+)
 
 
 @takes(SampleConfig)
@@ -33,6 +39,7 @@ def sample(
     *,
     resume: Annotated[Path | None, RESUME] = None,
     parts: Annotated[bool, LIST] = False,
+    as_json: Annotated[bool, JSON_LIST] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Run a search by sampling, or resume one, and print the best cells.
@@ -45,8 +52,10 @@ def sample(
         by default cifar10.
     """
     if parts:
-        _list_parts(data is not None or resume is not None or bool(typed))
+        _list_parts(data is not None or resume is not None or bool(typed), as_json=as_json)
         return
+    if as_json:
+        raise ConfigError("--json belongs to --list; a search writes ledger.jsonl and curve.json")
     # The help of the command does without torch, which these import.
     from xnas.runs.config_file import images_of  # noqa: PLC0415
     from xnas.runs.sampling import sample as job  # noqa: PLC0415
@@ -69,12 +78,15 @@ def sample(
         say(farewell(result, images_of(Path(result.out))))
 
 
-def _list_parts(more: bool) -> None:  # noqa: FBT001
-    from xnas.cli.sample_description import part_lines  # noqa: PLC0415 - imports torch
+def _list_parts(more: bool, *, as_json: bool) -> None:  # noqa: FBT001
+    from xnas.cli.sample_description import part_lines, part_record  # noqa: PLC0415 - imports torch
 
     if more:
         raise ConfigError("--list prints what there is and begins no search; leave the rest out")
-    say("\n".join(part_lines()))
+    if as_json:
+        say_json(part_record())
+    else:
+        say("\n".join(part_lines()))
 
 
 def farewell(result: SampleResult, data: str | None) -> str:

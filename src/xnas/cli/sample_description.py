@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from textwrap import wrap
+from typing import Any
 
 from xnas.runs.sampling import sample  # noqa: F401 - registers all evaluators and pools
 from xnas.runs.sampling.evaluators import EVALUATORS
@@ -34,8 +35,24 @@ def part_lines() -> list[str]:
     ]
 
 
+def part_record() -> dict[str, Any]:
+    """The same as plain values, for `--json`."""
+    samplers = [
+        {"name": name, "summary": kind.summary, "settings": _settings(kind)}
+        for name, kind in SAMPLERS.items()
+    ]
+    evaluators = [{"name": name, "summary": kind.summary} for name, kind in EVALUATORS.items()]
+    pools = [{"name": name, "summary": kind.summary} for name, kind in POOLS.items()]
+    parts = {"samplers": samplers, "evaluators": evaluators, "pools": pools}
+    return parts | {"spaces": list(ENCODINGS)}
+
+
+def _settings(kind: SamplerKind) -> list[str]:
+    return [declared.name for declared in fields(kind.settings) if declared.name not in BY_THE_RUN]
+
+
 def _sampler_text(kind: SamplerKind) -> str:
-    names = [declared.name for declared in fields(kind.settings) if declared.name not in BY_THE_RUN]
+    names = _settings(kind)
     return kind.summary + (f"; settings: {', '.join(names)}" if names else "")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from xnas.cli.printing import say
+from xnas.cli.flags import JSON
+from xnas.cli.printing import say, say_json
 from xnas.errors import ConfigError
 from xnas.words import printable
 
@@ -19,6 +20,7 @@ def show(
     zoo: Annotated[bool, Parameter(negative="")] = False,
     svg: Path | None = None,
     truth: Path | None = None,
+    as_json: Annotated[bool, JSON] = False,
 ) -> None:
     """Draw a cell in the terminal, with its depth and the sizes of its networks; or list known cells.
 
@@ -57,9 +59,12 @@ def show(
     from xnas.space import NETWORKS, PRESETS, Wiring, list_cells, zoo_cell  # noqa: PLC0415
     from xnas.space.zoo import genotype_file, is_arch  # noqa: PLC0415
 
-    _require_one_use(cell, zoo=zoo, svg=svg, truth=truth)
-    if cell is None:
-        say(zoo_lines())
+    _require_one_use(cell, zoo=zoo, svg=svg, truth=truth, as_json=as_json)
+    if cell is None or as_json:
+        if as_json:
+            say_json(_record(cell, truth))
+        else:
+            say(zoo_lines())
         return
     unfinished = None if truth is None or svg is not None else unfinished_run(cell)
     if truth is not None and unfinished is not None:
@@ -94,7 +99,30 @@ def show(
         say(f"drawn in {printable(svg)}")
 
 
-def _require_one_use(cell: str | None, *, zoo: bool, svg: Path | None, truth: Path | None) -> None:
+def _record(cell: str | None, truth: Path | None) -> dict[str, Any]:
+    """The zoo, or what is known of a cell, as plain values."""
+    from xnas.cli.cell_record import cell_record, truth_record, zoo_record  # noqa: PLC0415
+    from xnas.cli.show_truth import require_ended  # noqa: PLC0415
+    from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
+    from xnas.runs.cells import architecture_of  # noqa: PLC0415
+    from xnas.space import PRESETS, Genotype, list_cells  # noqa: PLC0415
+
+    if cell is None:
+        return zoo_record()
+    require_ended(cell)
+    published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
+    found = architecture_of(published or cell)
+    record = cell_record(cell, found, published=published, cifar=CIFAR.but(channels=PRESETS.get(cell)))
+    if truth is None:
+        return record
+    if not isinstance(found, Genotype):
+        raise ConfigError(f"--truth knows cells, and {cell} is a wiring; leave it out")
+    return record | truth_record(cell, found, truth)
+
+
+def _require_one_use(
+    cell: str | None, *, zoo: bool, svg: Path | None, truth: Path | None, as_json: bool
+) -> None:
     """Raise unless the arguments ask for a cell or for the zoo, and for what that can give."""
     if (cell is None) != zoo:
         given = "both" if zoo else "neither"
@@ -102,5 +130,7 @@ def _require_one_use(cell: str | None, *, zoo: bool, svg: Path | None, truth: Pa
     if svg is not None and (zoo or svg.suffix.lower() != ".svg"):
         wanted = "a cell to draw" if zoo else "a name that ends in .svg"
         raise ConfigError(f"--svg draws an SVG, got {svg}; give {wanted}")
+    if svg is not None and as_json:
+        raise ConfigError(f"--json prints and draws nothing, got --svg {svg} with it; leave one out")
     if truth is not None and zoo:
         raise ConfigError(f"--truth is about one cell, got {truth} with --zoo; give a cell")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os.path
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from textwrap import fill
+from typing import Any
 
 from xnas.benchmarks.tabular import ARCHITECTURES, COLUMNS_OF, EPOCHS, SPLITS, Data, Epochs, Split
 from xnas.benchmarks.taken_apart import DRAWS, take_apart
@@ -79,12 +81,25 @@ def require_ended(cell: str) -> None:
     )
 
 
+def epoch_truths(run: Path, benchmark: Benchmark) -> list[dict[str, Any]]:
+    """The same as plain values, for `--json`; epochs without a recorded cell have no truth."""
+    own, remedy = _watching(run, benchmark), _remedy(run)
+    cells = [(record.epoch, recorded_cell(record, remedy=remedy)) for record in _epochs(run)]
+    return [
+        {"epoch": epoch, "truth": None if cell is None else asdict(own.truth(cell))}
+        for epoch, cell in cells
+    ]
+
+
 def epoch_lines(run: Path, benchmark: Benchmark) -> str:
     """What a benchmark knows of the cell of every epoch, one line per epoch."""
-    remedy = _remedy(run)
-    records = RunFolder.open(run).metrics.records(SearchEpoch.from_json, remedy=remedy)
+    remedy, records = _remedy(run), _epochs(run)
     lines = [f"epoch {record.epoch:3}  {_epoch_text(record, benchmark, remedy)}" for record in records]
     return "\n".join(lines) or f"no epoch has been recorded in {printable(run / METRICS_FILE)}"
+
+
+def _epochs(run: Path) -> list[SearchEpoch]:
+    return list(RunFolder.open(run).metrics.records(SearchEpoch.from_json, remedy=_remedy(run)))
 
 
 def _remedy(run: Path) -> str:

@@ -12,6 +12,7 @@ from xnas.errors import ConfigError, DatasetError
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model_card import ModelCard
 from xnas.model.plain_batches import Preparation, plain_batches
+from xnas.process.advance import Advance, unwatched
 from xnas.records import Evaluation
 from xnas.space import Network
 
@@ -26,6 +27,7 @@ def evaluate_model(
     every_image: bool = False,
     batch_size: int = 250,
     skip_bad_images: bool = False,
+    advance: Advance = unwatched,
 ) -> Evaluation:
     """Evaluate a network on the test images of some data, or on all of its images.
 
@@ -39,6 +41,7 @@ def evaluate_model(
         centre=card.centre,
         batch_size=batch_size,
         skip_bad_images=skips_bad_images(images, asked=skip_bad_images),
+        advance=advance,
     )
     batches = plain_batches(pixels, _same_labels(labels, images, card.classes), prepared)
     return evaluate(model, batches, card.classes)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.model.latency import time_passes
 from xnas.model.model_card import ModelCard, card_to_json
+from xnas.process.advance import Advance, unwatched
 from xnas.records import Latency
 from xnas.space import Network
 from xnas.words import short
@@ -40,13 +42,21 @@ Answers = Callable[[Tensor], Tensor]
 
 
 def write_exports(
-    folder: Path, model: Network, card: ModelCard, images: Tensor, *, onnx: bool, torch_export: bool
+    folder: Path,
+    model: Network,
+    card: ModelCard,
+    images: Tensor,
+    *,
+    onnx: bool,
+    torch_export: bool,
+    advance: Advance = unwatched,
 ) -> tuple[dict[str, float], tuple[Latency, ...]]:
     """Write `model.onnx` and `model.pt2`; returns the deviation of each file, and latencies on the CPU.
 
     `images` are standardised, (n, channels, height, width). A file that does not answer as the network
-    does is not written, and raises.
+    does is not written, and raises. `advance` is called after each file and each timing.
     """
+    done, parts = count(1), torch_export + onnx + len(TIMED_BATCHES) * (1 + onnx)
     runtimes: dict[str, Answers] = {"PyTorch": model}
     differences: dict[str, float] = {}
     with _quiet_exporters():
@@ -58,16 +68,19 @@ def write_exports(
             reloaded = torch.export.load(buffer).module()
             differences[TORCH_FILE] = compare(TORCH_FILE, model, reloaded, images)
             (folder / TORCH_FILE).write_bytes(buffer.getbuffer())
+            advance(next(done), parts)
         if program is not None and onnx:
             content = _onnx(program, card)
             runtimes["onnxruntime"] = onnx_answers(content)
             differences[ONNX_FILE] = compare(ONNX_FILE, model, runtimes["onnxruntime"], images)
             (folder / ONNX_FILE).write_bytes(content)
-        latencies = [
-            time_passes(name, answers, _repeated(images, batch), seconds=TIMED_SECONDS)
-            for batch in TIMED_BATCHES
-            for name, answers in runtimes.items()
-        ]
+            advance(next(done), parts)
+        latencies = []
+        for batch in TIMED_BATCHES:
+            for name, answers in runtimes.items():
+                given = _repeated(images, batch)
+                latencies.append(time_passes(name, answers, given, seconds=TIMED_SECONDS))
+                advance(next(done), parts)
     return differences, tuple(latencies)
 
 

@@ -12,6 +12,7 @@ from xnas.data import BatchSettings, ImageFiles, StreamSource, standardize
 from xnas.data.sizes import Size, centre_crop
 from xnas.errors import ConfigError
 from xnas.model.image_inputs import ImageReader
+from xnas.process.advance import Advance, unwatched
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +28,8 @@ class Preparation:
     batch_size: int = 250
     skip_bad_images: bool = False
     """Whether files that cannot be read are skipped."""
+    advance: Advance = unwatched
+    """Called after each batch with the number of images."""
 
 
 def plain_batches(
@@ -34,9 +37,12 @@ def plain_batches(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Batches of every image once, with its label, of images in memory or in files."""
     source = _in_memory if isinstance(images, Tensor) else _in_files
+    done = 0
     for prepared, some in source(images, labels, preparation):  # type: ignore[arg-type]  # by its type
         centre = preparation.centre
         yield prepared if centre is None else centre_crop(prepared, centre), some
+        done += len(some)
+        preparation.advance(done, len(labels))
 
 
 def _in_memory(

@@ -14,6 +14,7 @@ from xnas.data.sizes import Size
 from xnas.engine.evaluate import evaluate
 from xnas.model.evaluation import chosen_images, skips_bad_images
 from xnas.model.plain_batches import Preparation, plain_batches
+from xnas.process.advance import Advance, unwatched
 from xnas.records import Evaluation
 from xnas.space import create_model
 from xnas.space.authors_weights import load_authors_weights
@@ -61,6 +62,7 @@ def evaluate_released(
     every_image: bool = False,
     batch_size: int = 250,
     skip_bad_images: bool = False,
+    advance: Advance = unwatched,
 ) -> tuple[Evaluation, str]:
     """Evaluate released weights on the test images of some data, with a note on their preparation."""
     kind = RELEASED[weights.network]
@@ -84,6 +86,7 @@ def evaluate_released(
         centre=kind.centre,
         batch_size=batch_size,
         skip_bad_images=skips_bad_images(images, asked=skip_bad_images),
+        advance=advance,
     )
     batches = plain_batches(pixels, labels, prepared)
     return evaluate(model.to(device), batches, images.classes), f"standardised with {theirs}"

@@ -22,6 +22,7 @@ from xnas.paper.compared_rows import ComparedRow
 from xnas.paper.options import ReproduceConfig
 from xnas.paper.regret_claims import adversary_claims, memory_claims, stochastic_claims
 from xnas.paper.table_claims import depth_claims
+from xnas.process.advance import Advance, unwatched
 from xnas.process.folder import filled_folder, require_part_of, write_json
 from xnas.process.output import explain_lost_output
 from xnas.records import Claim, Table
@@ -150,7 +151,11 @@ ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
 
 
 def reproduce(
-    items: tuple[str, ...], config: ReproduceConfig, report: Callable[[str], None] = print
+    items: tuple[str, ...],
+    config: ReproduceConfig,
+    report: Callable[[str], None] = print,
+    *,
+    advance: Advance = unwatched,
 ) -> list[Claim]:
     """Make the given items, or all; `report` is called with one line for each. Returns the claims."""
     from xnas.report.figures import save_figure  # noqa: PLC0415 - it imports matplotlib
@@ -167,7 +172,7 @@ def reproduce(
         explain_lost_output(lambda: f"nothing was written to {config.out}: begin again"),
         filled_folder(config.out, overwrite=config.overwrite) as folder,
     ):
-        for item in chosen:
+        for done, item in enumerate(chosen, start=1):
             started = time.perf_counter()
             outcome = ITEMS[item](config)
             if outcome.numbers is not None:
@@ -181,6 +186,7 @@ def reproduce(
             tables += outcome.tables
             claims += outcome.claims
             report(_line(item, outcome, time.perf_counter() - started))
+            advance(done, len(chosen))
         page = claims_page(claims, figures, _how(chosen, config), tables=tables)
         (folder / "claims.md").write_text(page, encoding="utf8")
     return claims

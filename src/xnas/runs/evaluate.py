@@ -14,6 +14,7 @@ from xnas.model.evaluation_files import write_evaluation
 from xnas.model.model import load_model
 from xnas.model.released import RELEASED, ReleasedWeights, evaluate_released
 from xnas.options import widened
+from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
@@ -35,11 +36,16 @@ class Evaluated:
 
 
 def evaluate_run(
-    run: Path | str, data: str | Images | None = None, config: EvaluateConfig | None = None
+    run: Path | str,
+    data: str | Images | None = None,
+    config: EvaluateConfig | None = None,
+    *,
+    advance: Advance = unwatched,
 ) -> Evaluated:
     """Test a trained run on the test images of its own data, or of other data with the same classes.
 
-    With `config.cell`, `run` is a file of weights that the paper's authors released.
+    With `config.cell`, `run` is a file of weights that the paper's authors released. `advance` is called
+    after each batch with the number of images.
     """
     config = config or EvaluateConfig()
     run = run_path(run)
@@ -50,7 +56,7 @@ def evaluate_run(
     if run.is_dir():
         _require_nothing_for_files(run, config)
     if config.cell is not None:
-        return _evaluate_released(run, data, config)
+        return _evaluate_released(run, data, config, advance)
     if run.is_file():
         raise ConfigError(
             f"{run} is a file; give the run folder of a training, or say whose weights it holds with "
@@ -83,6 +89,7 @@ def evaluate_run(
         every_image=config.every_image,
         batch_size=config.batch_size,
         skip_bad_images=config.skip_bad_images,
+        advance=advance,
     )
     name = "evaluation" if data is None else f"evaluation-{_file_name(images.name)}"
     files = write_evaluation(config.out or run, evaluation, name=name, data=images.name)
@@ -94,7 +101,9 @@ def evaluate_run(
     )
 
 
-def _evaluate_released(path: Path, data: str | Images | None, config: EvaluateConfig) -> Evaluated:
+def _evaluate_released(
+    path: Path, data: str | Images | None, config: EvaluateConfig, advance: Advance
+) -> Evaluated:
     kind = RELEASED[config.network]
     if isinstance(data, (ImageData, StreamedImages)):
         images: Images = data
@@ -115,6 +124,7 @@ def _evaluate_released(path: Path, data: str | Images | None, config: EvaluateCo
         every_image=config.every_image,
         batch_size=config.batch_size,
         skip_bad_images=config.skip_bad_images,
+        advance=advance,
     )
     files: tuple[Path, ...] = ()
     if config.out is not None:

@@ -14,6 +14,7 @@ from xnas.model.export import CHECKED_BATCHES, ONNX_FILE, TORCH_FILE, require_on
 from xnas.model.image_inputs import ImageReader
 from xnas.model.model import WEIGHTS_FILE, load_model, save_model
 from xnas.model.model_card import CARD_FILE, ModelCard, read_card
+from xnas.process.advance import Advance, unwatched
 from xnas.process.folder import filled_folder, require_part_of, run_path
 from xnas.records import ExportedFile, ExportResult
 from xnas.runs.model_options import ExportConfig
@@ -24,7 +25,9 @@ EXPORTED = (CARD_FILE, WEIGHTS_FILE, ONNX_FILE, TORCH_FILE)
 """All files that an export may write."""
 
 
-def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportResult:
+def export_run(
+    run: Path | str, config: ExportConfig | None = None, *, advance: Advance = unwatched
+) -> ExportResult:
     """Write a trained run as ONNX and with `torch.export`.
 
     Into another folder, weights and card are written as well. An export that differs from PyTorch on
@@ -48,7 +51,13 @@ def export_run(run: Path | str, config: ExportConfig | None = None) -> ExportRes
         if not own:
             save_model(scratch, model, card)
         differences, latencies = write_exports(
-            scratch, model, card, images, onnx=config.onnx, torch_export=config.torch_export
+            scratch,
+            model,
+            card,
+            images,
+            onnx=config.onnx,
+            torch_export=config.torch_export,
+            advance=advance,
         )
         if not own:
             for name in {ONNX_FILE, TORCH_FILE} - differences.keys():  # of other weights

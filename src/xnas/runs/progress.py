@@ -1,11 +1,13 @@
 """Progress of a run: lines and, in a terminal, a bar; elsewhere a line at least every half minute.
 
 Commands show it, and so do `xnas.search`, `xnas.train` and `xnas.sample` unless they are asked to be
-quiet. In a notebook there are lines.
+quiet. In a notebook there are lines. `NO_COLOR` takes colours and bold letters away, and a terminal that
+cannot move its cursor (`TERM=dumb`) gets lines.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
@@ -29,15 +31,22 @@ class RunProgress:
     """Lines; in a terminal also a bar with rounds (or steps) per second and the time left.
 
     Between entering and leaving it, a line is printed after 25 seconds without one, unless there is a
-    bar.
+    bar. With `stderr` all that goes to standard error, so that standard output has the results alone.
     """
 
-    def __init__(self, unit: str, *, quiet: bool) -> None:
+    def __init__(self, unit: str, *, quiet: bool, stderr: bool = False) -> None:
         self.unit, self.quiet = unit, quiet
-        self.console = Console(highlight=False, soft_wrap=True, force_jupyter=False)
+        self.console = Console(
+            stderr=stderr,
+            color_system=None if os.environ.get("NO_COLOR") else "auto",
+            highlight=False,
+            soft_wrap=True,
+            force_jupyter=False,
+        )
         self.bar: Progress | None = None
         self.pulse: Pulse | None = None
-        if not quiet and self.console.is_terminal:
+        # Not `is_terminal`, which FORCE_COLOR makes true for a pipe.
+        if not quiet and self.console.is_interactive and self.console.file.isatty():
             self.bar = Progress(
                 TextColumn(unit),
                 BarColumn(bar_width=8),
@@ -47,6 +56,7 @@ class RunProgress:
                 TextColumn("{task.fields[state]}"),
                 console=self.console,
                 transient=True,
+                redirect_stdout=not stderr,
             )
         elif not quiet:
             self.pulse = Pulse(self.standing, self.say)
