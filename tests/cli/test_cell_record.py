@@ -7,7 +7,8 @@ from commands import call
 
 from xnas.space import Genotype, Wiring, list_cells, zoo_cell
 
-CELL = {"cell", "space", "string", "depth", "networks", "published", "genotype"}
+HEAD = {"format", "version"}
+CELL = HEAD | {"cell", "space", "string", "depth", "networks", "published", "genotype"}
 NETWORK = {"network", "channels", "cells", "pixels", "parameters", "macs"}
 
 

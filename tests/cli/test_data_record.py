@@ -45,6 +45,7 @@ def test_one_dataset_says_what_is_wrong_with_it(capsys, tmp_path):
     make_cifar100(tmp_path / "cifar-100-python")
     _, record = described(capsys, "cifar100", "--data-dir", ".")
     assert {*record} == DATASET | {
+        *("format", "version"),
         *("title", "looked_in", "state", "sources", "obtain", "checked", "refusal"),
     }
     assert record["state"][0].startswith("not whole: ")
@@ -54,7 +55,7 @@ def test_a_folder_is_described_and_checked(capsys, tmp_path):
     flowers(tmp_path / "photos", size=(64, 48))
     status, record = described(capsys, "photos", "--check")
     assert status == 0
-    assert {*record} == FOLDER | {"checked", "refusal"}
+    assert {*record} == FOLDER | {"format", "version", "checked", "refusal"}
     assert record["sizes"] == [{"height": 48, "width": 64, "images": record["images"]}]
     assert record["images"] + record["test_images"] == 10
     assert record["checked"] == {"images": 10, "bad": []}

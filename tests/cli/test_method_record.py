@@ -25,7 +25,7 @@ def test_all_methods_are_listed(capsys):
 
 def test_one_method_has_rule_recipe_and_published_figures(capsys):
     record = json.loads(call(capsys, "methods", "darts", "--json")[1])
-    assert {*record} == SUMMARY | {"rule", "spaces", "published"}
+    assert {*record} == SUMMARY | {"format", "version", "rule", "spaces", "published"}
     assert record["spaces"]["darts"]["recipe"]["batch_size"] == METHODS["darts"].recipe.batch_size
     assert record["published"]["cifar10"]["error"] == record["error"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import xnas.cli
-from xnas.cli.printing import say, say_json, warn, watched
+from xnas.cli.printing import say, say_document, say_json, warn, watched
 
 HERE = Path(xnas.cli.__file__).parent
 OWN = {"__init__.py", "printing.py"}  # the former escapes its two lines itself
@@ -31,6 +31,12 @@ def test_json_stays_json(capsys):
     assert out.startswith('{"é')
     assert out.rstrip("\n").isprintable()
     assert json.loads(out) == value
+
+
+def test_a_document_says_what_it_is(capsys):
+    say_document("show", {"cell": "xnas"})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"format": "xnas-show", "version": 1, "cell": "xnas"}
 
 
 def test_no_command_prints_by_itself():

@@ -34,7 +34,7 @@ def test_the_list_is_one_json_document(capsys):
     status, out, _ = call(capsys, "sample", "--list", "--json")
     record = json.loads(out)
     assert status == 0
-    assert {*record} == {"samplers", "evaluators", "pools", "spaces"}
+    assert {*record} == {"format", "version", "samplers", "evaluators", "pools", "spaces"}
     assert {sampler["name"] for sampler in record["samplers"]} == {*SAMPLERS}
     settings = {sampler["name"]: sampler["settings"] for sampler in record["samplers"]}
     assert settings["evolution"] == ["population", "sample", "copies"]

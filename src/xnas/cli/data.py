@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, JSON, takes
-from xnas.cli.printing import say, say_json, watched
+from xnas.cli.printing import say, say_document, watched
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError, DatasetError
 from xnas.options import flag_name
@@ -76,7 +76,7 @@ def data(
             f"cannot read {error.filename} ({error.strerror}); give folders that you may read"
         ) from error
     if as_json:
-        say_json(record | {"checked": checked, "refusal": refusal})
+        say_document("data", record | {"checked": checked, "refusal": refusal})
     else:
         say("\n".join(map(printable, done + lines + _check_lines(checked))))
     if refusal:

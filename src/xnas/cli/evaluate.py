@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from xnas.cli.flags import JSON, takes
-from xnas.cli.printing import say, say_json, watched
+from xnas.cli.printing import say, say_document, watched
 from xnas.report.evaluation import MOST_DRAWN, class_table, summary
 from xnas.runs.model_options import EvaluateConfig
 from xnas.words import printable
@@ -39,7 +39,8 @@ def evaluate(
         done = evaluate_run(run, data, config, advance=advance)
     if as_json:
         written = [str(file) for file in done.files]
-        say_json({"data": done.data, **asdict(done.evaluation), "notes": done.notes, "files": written})
+        record = asdict(done.evaluation) | {"notes": done.notes, "files": written}
+        say_document("evaluate", {"data": done.data} | record)
         return
     if config.quiet:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from xnas.cli.flags import JSON
-from xnas.cli.printing import say, say_json
+from xnas.cli.printing import say, say_document
 
 
 def methods(name: str | None = None, /, *, as_json: Annotated[bool, JSON] = False) -> None:
@@ -21,6 +21,6 @@ def methods(name: str | None = None, /, *, as_json: Annotated[bool, JSON] = Fals
     from xnas.cli.method_record import method_list, method_record  # noqa: PLC0415
 
     if as_json:
-        say_json(method_list() if name is None else method_record(name))
+        say_document("methods", method_list() if name is None else method_record(name))
     else:
         say("\n".join(method_table() if name is None else method_lines(name)))

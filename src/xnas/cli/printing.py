@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from xnas.process.advance import Advance
 from xnas.words import printable, printable_lines
@@ -28,6 +29,11 @@ def say_json(value: object) -> None:
     """Print a value as one line of JSON; control characters become the escapes of JSON."""
     text = json.dumps(value, ensure_ascii=False)
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+def say_document(kind: str, value: dict[str, Any]) -> None:
+    """Print what `--json` promises: one document with its format, version 1 of `xnas-KIND`."""
+    say_json({"format": f"xnas-{kind}", "version": 1, **value})
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, changes, resume_flag, takes
-from xnas.cli.printing import say, say_json
+from xnas.cli.printing import say, say_document
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.sampling.config import SampleConfig
@@ -84,7 +84,7 @@ def _list_parts(more: bool, *, as_json: bool) -> None:  # noqa: FBT001
     if more:
         raise ConfigError("--list prints what there is and begins no search; leave the rest out")
     if as_json:
-        say_json(part_record())
+        say_document("sample-list", part_record())
     else:
         say("\n".join(part_lines()))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import JSON
-from xnas.cli.printing import say, say_json
+from xnas.cli.printing import say, say_document
 from xnas.errors import ConfigError
 from xnas.words import printable
 
@@ -62,7 +62,7 @@ def show(
     _require_one_use(cell, zoo=zoo, svg=svg, truth=truth, as_json=as_json)
     if cell is None or as_json:
         if as_json:
-            say_json(_record(cell, truth))
+            say_document("show", _record(cell, truth))
         else:
             say(zoo_lines())
         return
