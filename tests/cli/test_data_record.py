@@ -56,7 +56,7 @@ def test_a_folder_is_described_and_checked(capsys, tmp_path):
     status, record = described(capsys, "photos", "--check")
     assert status == 0
     assert {*record} == FOLDER | {"format", "version", "checked", "refusal"}
-    assert record["sizes"] == [{"height": 48, "width": 64, "images": record["images"]}]
+    assert record["sizes"] == [{"height": 64, "width": 48, "images": record["images"]}]
     assert record["images"] + record["test_images"] == 10
     assert record["checked"] == {"images": 10, "bad": []}
     assert record["refusal"] is None
