@@ -9,12 +9,12 @@ from xnas.cli.method_description import (
     MEMORY,
     SHOWN_SPACES,
     needs_of,
-    relative_cost,
     rule_of,
     sorted_names,
 )
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, RegisteredMethod
+from xnas.methods.costs import relative_cost
 from xnas.methods.published import BENCHMARK, CIFAR10
 from xnas.methods.recipe import Recipe, Stage
 
