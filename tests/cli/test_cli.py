@@ -12,13 +12,6 @@ from xnas import ConfigError, __version__
 from xnas.cli import COMMANDS, app, main
 
 
-def test_bench_theory_prints_a_table(capsys):
-    status, out, _ = run(capsys, "bench", "theory", "--mixtures", "1", "--repetitions", "3")
-    assert status == 0
-    assert out.splitlines()[0].startswith("one step of")
-    assert len(out.splitlines()) == 5
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
