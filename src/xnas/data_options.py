@@ -14,6 +14,8 @@ from xnas.options import Bound, Options, at_least, at_most, option
 
 SMALLEST_SIDE = 8  # two reductions leave 2 x 2
 LARGEST_SIDE = 4096  # anything larger is a mistake, or would fill the memory
+Policy = Literal["cifar10", "svhn", "imagenet", "cifar10-original", "svhn-original"]
+"""Policies of AutoAugment by name."""
 LARGEST_ALPHA = 4
 """Of mixup: shares are then close to one half; the trainings of its paper have 0.2 to 1."""
 

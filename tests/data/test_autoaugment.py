@@ -7,8 +7,9 @@ from torchvision.transforms import v2
 
 from xnas.data import AutoAugmentTrain
 from xnas.data.autoaugment import apply_draws, choices_of, draw, rows_of
+from xnas.data.magnitudes import ORIGINAL, TORCHVISION
 from xnas.data.operations import OPERATIONS
-from xnas.data.policies import POLICIES, SIGNED, magnitude
+from xnas.data.policies import NAMES, POLICIES, magnitude
 
 WAYS = ["plain", "grouped", "merged"]
 
@@ -17,7 +18,7 @@ def images_of(count, channels=3, height=32, width=32):
     return torch.randint(256, (count, channels, height, width), dtype=torch.uint8)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("channels", "size"), [(3, (32, 32)), (1, (28, 28)), (3, (16, 23))])
 def test_all_ways_of_applying_the_same_draws_agree(name, channels, size):
     torch.manual_seed(5)
@@ -52,7 +53,7 @@ def scripted(draws, i):
         pair, draws.applied[:, i].tolist(), draws.negative[:, i].tolist(), strict=True
     ):
         yield torch.tensor(-1.0 if applied else 2.0)
-        if applied and name in SIGNED:
+        if applied and name in TORCHVISION.signed:
             yield torch.tensor(0.0 if negative else 1.0)
 
 
@@ -69,8 +70,9 @@ def test_draws_have_the_probabilities_of_the_policy():
     assert abs(float(draws.negative.float().mean()) - 0.5) < 5 * 0.5 / (2 * count) ** 0.5
 
 
-def test_a_row_stands_for_its_operation_with_its_sign():
-    choices = choices_of(POLICIES["svhn"], (32, 32), torch.device("cpu"))
+@pytest.mark.parametrize("scale", [TORCHVISION, ORIGINAL])
+def test_a_row_stands_for_its_operation_with_its_sign(scale):
+    choices = choices_of(POLICIES["svhn"], (32, 32), torch.device("cpu"), scale)
     names = list(OPERATIONS)
     draws = draw(choices, 300, torch.Generator().manual_seed(3))
     for step, rows in enumerate(rows_of(draws)):
@@ -79,9 +81,10 @@ def test_a_row_stands_for_its_operation_with_its_sign():
             if not draws.applied[step, i]:
                 assert row == 0
                 continue
-            flipped = entry[0] in SIGNED and bool(draws.negative[step, i])
+            flipped = entry[0] in scale.signed and bool(draws.negative[step, i])
+            expected = magnitude(entry, (32, 32), scale) * (-1 if flipped else 1)
             assert names[choices.operations[row]] == entry[0]
-            assert float(choices.magnitudes[row]) == magnitude(entry, (32, 32)) * (-1 if flipped else 1)
+            assert float(choices.magnitudes[row]) == expected
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -5,8 +5,9 @@ import torch
 from torchvision.transforms import v2
 
 from xnas.data import AutoAugmentTrain
+from xnas.data.magnitudes import TORCHVISION
 from xnas.data.operations import NUMBERS, OPERATIONS
-from xnas.data.policies import POLICIES, SIGNED, magnitude, policy_named
+from xnas.data.policies import NAMES, POLICIES, magnitude, policy_named
 from xnas.errors import ConfigError
 
 
@@ -25,7 +26,7 @@ def test_magnitudes_and_signs_equal_those_of_torchvision(size):
     assert set(space) == set(OPERATIONS) - {"Identity"}
     for name, (magnitudes, signed) in space.items():
         theirs = magnitudes(10, *size)
-        assert signed == (name in SIGNED)
+        assert signed == (name in TORCHVISION.signed)
         if theirs is None:
             assert magnitude((name, 1.0, None), size) == 0
         else:
@@ -33,9 +34,9 @@ def test_magnitudes_and_signs_equal_those_of_torchvision(size):
             assert ours == [float(value) for value in theirs]
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", NAMES)
 def test_on_grey_images_color_becomes_the_identity_and_the_rest_stays(name):
-    for pair, grey in zip(POLICIES[name], policy_named(name, channels=1), strict=True):
+    for pair, grey in zip(policy_named(name, channels=3), policy_named(name, channels=1), strict=True):
         for entry, edited in zip(pair, grey, strict=True):
             assert edited == (("Identity", entry[1], None) if entry[0] == "Color" else entry)
     choices = AutoAugmentTrain(name).choices(torch.zeros(1, 1, 32, 32, dtype=torch.uint8))

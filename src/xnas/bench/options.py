@@ -135,9 +135,14 @@ class BenchDataConfig(TimedOnDevice):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from xnas.data.policies import policy_named  # noqa: PLC0415 - imports torch
+        from xnas.data.policies import POLICIES, policy_named  # noqa: PLC0415 - imports torch
 
         policy_named(self.policy, channels=3)
+        if self.policy not in POLICIES:
+            raise ConfigError(
+                f"torchvision, which is timed too, has no policy {self.policy!r}; there are: "
+                f"{', '.join(POLICIES)}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

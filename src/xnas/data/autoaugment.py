@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
+from xnas.data.magnitudes import TORCHVISION, Scale, Size
 from xnas.data.operations import NUMBERS, apply_grouped, apply_merged, apply_plain, merged_settings
-from xnas.data.policies import SIGNED, Policy, magnitude, policy_named
+from xnas.data.policies import Policy, magnitude, policy_named, scale_of
 from xnas.errors import ConfigError
 
 
@@ -45,13 +46,13 @@ class Choices:
     """As `apply_merged` wants them, (rows, columns)."""
 
 
-def choices_of(policy: Policy, size: tuple[int, int], device: torch.device) -> Choices:
+def choices_of(policy: Policy, size: Size, device: torch.device, scale: Scale = TORCHVISION) -> Choices:
     """Lay a policy out for images of this height and width."""
     operations, magnitudes = [NUMBERS["Identity"]], [0.0]
     for entry in (entry for pair in policy for entry in pair):
-        value = magnitude(entry, size)
+        value = magnitude(entry, size, scale)
         operations += [NUMBERS[entry[0]]] * 2
-        magnitudes += [value, -value if entry[0] in SIGNED else value]
+        magnitudes += [value, -value if entry[0] in scale.signed else value]
     numbers, values = torch.tensor(operations), torch.tensor(magnitudes, dtype=torch.float64)
     probabilities = torch.tensor([[pair[step][1] for pair in policy] for step in (0, 1)])
     return Choices(
@@ -93,7 +94,8 @@ class AutoAugmentTrain:
 
     Holes that geometric operations leave are black. The policies were learned with labels (that of
     `cifar10` with labels of CIFAR-10), which a search that uses them should say. On grey images `Color`
-    is left out.
+    is left out. `cifar10-original` and `svhn-original` have the magnitudes of the code that was
+    published with the policies, the others torchvision's; `xnas.data.magnitudes` says how they differ.
 
     A GPU never waits for the host, but the first batch of a shape lays the policy out on it: let one
     batch pass before capturing a CUDA graph.
@@ -110,7 +112,8 @@ class AutoAugmentTrain:
         if key not in self._laid_out:
             channels, height, width = images.shape[1:]
             policy = policy_named(self.policy, channels=channels)
-            self._laid_out[key] = choices_of(policy, (height, width), images.device)
+            scale = scale_of(self.policy)
+            self._laid_out[key] = choices_of(policy, (height, width), images.device, scale)
         return self._laid_out[key]
 
     def __call__(self, images: Tensor, generator: Generator) -> Tensor:

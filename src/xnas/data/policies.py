@@ -2,33 +2,18 @@
 
 An entry names an operation, the probability that it is applied, and which of ten magnitudes it has. The
 policies are those of Cubuk et al., "AutoAugment: Learning Augmentation Strategies from Data" (2019), as
-torchvision has them, and so are the ranges of magnitudes: shifts grow with the image.
+torchvision has them; `magnitudes.py` says what a magnitude stands for.
 """
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
+from xnas.data.magnitudes import ORIGINAL, TORCHVISION, Scale, Size
 from xnas.errors import ConfigError
 
 Entry = tuple[str, float, int | None]
 Policy = tuple[tuple[Entry, Entry], ...]
 
-BINS = 10
-LONGEST_SHIFT = 150 / 331  # of a side: the policies were learned at 331 x 331
-SIGNED = (
-    "ShearX",
-    "ShearY",
-    "TranslateX",
-    "TranslateY",
-    "Rotate",
-    "Brightness",
-    "Color",
-    "Contrast",
-    "Sharpness",
-)
-"""Operations that go either way, by the toss of a coin."""
+ORIGINAL_SUFFIX = "-original"
 
 POLICIES: dict[str, Policy] = {
     "cifar10": (
@@ -115,39 +100,29 @@ POLICIES: dict[str, Policy] = {
 }
 
 
+NAMES = (*POLICIES, *(f"{name}{ORIGINAL_SUFFIX}" for name in ("cifar10", "svhn")))
+"""Policies by the names that users give; `-original` ones have the magnitudes of the first code."""
+
+
 def policy_named(name: str, *, channels: int) -> Policy:
     """The policy for images of so many channels; on grey ones `Color` means nothing and is left out."""
-    if name not in POLICIES:
-        known = ", ".join(POLICIES)
-        raise ConfigError(f"no AutoAugment policy called {name!r}; there are: {known}")
+    if name not in NAMES:
+        raise ConfigError(f"no AutoAugment policy called {name!r}; there are: {', '.join(NAMES)}")
+    policy = POLICIES[name.removesuffix(ORIGINAL_SUFFIX)]
     if channels > 1:
-        return POLICIES[name]
-    return tuple((_on_grey(first), _on_grey(second)) for first, second in POLICIES[name])
+        return policy
+    return tuple((_on_grey(first), _on_grey(second)) for first, second in policy)
 
 
-def magnitude(entry: Entry, size: tuple[int, int]) -> float:
-    """What an entry's bin stands for, on images of this height and width; 0 where there are no bins."""
+def scale_of(name: str) -> Scale:
+    """What the magnitudes of a policy stand for."""
+    return ORIGINAL if name.endswith(ORIGINAL_SUFFIX) else TORCHVISION
+
+
+def magnitude(entry: Entry, size: Size, scale: Scale = TORCHVISION) -> float:
+    """What an entry's level stands for, on images of this height and width; 0 where there are none."""
     name, _, chosen = entry
-    if chosen is None:
-        return 0.0
-    return float(_magnitudes(name, size)[chosen])
-
-
-def _magnitudes(name: str, size: tuple[int, int]) -> Tensor:
-    """The ten magnitudes of an operation, in single precision."""
-    height, width = size
-    if name == "Posterize":
-        return (8 - torch.arange(BINS) / ((BINS - 1) / 4)).round()
-    if name == "Solarize":
-        return torch.linspace(1, 0, BINS)
-    longest = {
-        "ShearX": 0.3,
-        "ShearY": 0.3,
-        "TranslateX": LONGEST_SHIFT * width,
-        "TranslateY": LONGEST_SHIFT * height,
-        "Rotate": 30,
-    }
-    return torch.linspace(0, longest.get(name, 0.9), BINS)
+    return 0.0 if chosen is None else scale.magnitude(name, chosen, size)
 
 
 def _on_grey(entry: Entry) -> Entry:
