@@ -27,7 +27,15 @@ Building blocks for your own supernets, methods and experiments. They may change
 """
 SECTIONS = {
     "Search and training": [
-        *("search", "resume_search", "SearchConfig", "train", "resume_training", "TrainConfig"),
+        *(
+            "search",
+            "resume_search",
+            "SearchConfig",
+            "faithful",
+            "train",
+            "resume_training",
+            "TrainConfig",
+        ),
         *("sample", "resume_sampling", "SampleConfig", "Callback"),
         *("load", "Classifier"),
     ],

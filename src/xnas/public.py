@@ -10,7 +10,7 @@ from xnas.runs.displays import Callback
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.search import resume_search, search
-from xnas.runs.search_config import SearchConfig
+from xnas.runs.search_config import SearchConfig, faithful
 from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig
 from xnas.space import (
@@ -55,6 +55,7 @@ __all__ = [
     "create_model",
     "discretize",
     "effective_horizon",
+    "faithful",
     "list_cells",
     "load",
     "normalized_entropy",

@@ -28,7 +28,10 @@ from xnas.space import find_genotype
         ({"mixup": -0.2}, "mixup must be 0 or more and finite, got -0.2"),
         ({"mixup": math.nan}, "mixup must be 0 or more and finite, got nan"),
         ({"mixup": 4.5}, "mixup must be at most 4, got 4.5"),
-        ({"auto_augment": "moon"}, "auto-augment must be none, cifar10, svhn, imagenet or None"),
+        (
+            {"auto_augment": "moon"},
+            "auto-augment must be none, cifar10, svhn, imagenet, cifar10-original",
+        ),
         ({"epochs": True}, "epochs must be a whole number or None, got True"),
     ],
 )

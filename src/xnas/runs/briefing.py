@@ -5,11 +5,15 @@ from __future__ import annotations
 from xnas.data import Images, imbalance
 from xnas.engine import impossible, outlook
 from xnas.methods import ExpertAdvice, experts_learning_rates, learning_rate_of
+from xnas.runs.faithfulness import departures
 from xnas.runs.prepare import Prepared
 from xnas.runs.search_config import FEW_IMAGES
-from xnas.runs.search_plan import none_by_default
+from xnas.runs.search_plan import SearchPlan
 from xnas.runs.sources import holding
 from xnas.words import counted
+
+LEARNED_ON = {"cifar10": "CIFAR-10", "svhn": "SVHN", "imagenet": "ImageNet"}
+"""Data of AutoAugment's policies, whose labels they have seen."""
 
 
 def introduction(prepared: Prepared, images: Images) -> list[str]:
@@ -75,20 +79,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
             "there is no warm-up; use more --epochs or a larger share"
         )
     if options.faithful:
-        guards: dict[str, tuple[str | bool, str | bool]] = {
-            "method": (options.method, "xnas"),
-            "relaxation": (f"{plan.relaxation:g}", "1"),
-            "skip-dropout": (plan.guards.skip_dropout, "0"),
-            "expert-dropout": (f"{plan.guards.expert_dropout:g}", "0"),
-            "best-temperature": (plan.guards.best_temperature, False),
-            "warmup": (f"{plan.guards.warmup:g}", "0"),
-            "edges": (plan.guards.edges, "share"),
-            "experts-lr": (str(plan.experts_lr), "paper"),
-            "auto-augment": (plan.auto_augment, True),
-            "single-level": (plan.single_level, False),
-            "include-none": (plan.include_none, none_by_default(options)),
-        }
-        changed = [_as_set(name, value) for name, (value, papers) in guards.items() if value != papers]
+        changed = departures(plan, images)
         if changed:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
     if not isinstance(prepared.search.method, ExpertAdvice) and (
@@ -98,16 +89,18 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         found.append(
             f"the method {options.method} has no --relaxation, --wipeout, --reward-bound or --experts-lr"
         )
+    return found + _on_augmentation(plan)
+
+
+def _on_augmentation(plan: SearchPlan) -> list[str]:
+    """Whose labels the policy of AutoAugment has seen, or that there is none to choose."""
+    policy = plan.options.auto_augment_policy
     if plan.auto_augment:
-        found.append("AutoAugment's policy was learned with labels of CIFAR-10")
-    return found
-
-
-def _as_set(name: str, value: str | bool) -> str:  # noqa: FBT001 - the value of a switch
-    """A setting as its flag reads: a name with its value, or a switch alone."""
-    if isinstance(value, bool):
-        return name if value else f"no-{name}"
-    return f"{name} {value}"
+        learned = LEARNED_ON[policy.removesuffix("-original")]
+        return [f"AutoAugment's policy was learned with labels of {learned}"]
+    if policy != "cifar10":
+        return [f"without AutoAugment, the policy {policy} changes nothing; add --auto-augment"]
+    return []
 
 
 def duration(seconds: float) -> str:

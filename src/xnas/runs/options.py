@@ -38,7 +38,7 @@ class ComputeOptions(DeviceOptions):
     GPU where possible, else reference."""
     precision: Literal["fp32", "bf16"] | None = None
     """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused
-    backend), else fp32."""
+    backend), else fp32; fp32 with --faithful."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,9 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
     sources = Sources(
         images, device, batch_size=plan.batch_size, seed=options.seed, count=2, ranks=ranks
     )
-    train = augmentation_for(images, autoaugment="cifar10" if plan.auto_augment else None)
+    train = augmentation_for(
+        images, autoaugment=options.auto_augment_policy if plan.auto_augment else None
+    )
     valid = augmentation_for(images)
     builder = StageBuilder(
         plan=plan,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from xnas.data_options import DataOptions
+from xnas.data_options import DataOptions, Policy
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -61,7 +61,7 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     them. Default: where the method is so."""
     faithful: bool = option(False, group="Method")
     """Use the paper's protocol as printed: its learning rates, AutoAugment on the training half,
-    relaxation 1, no guard against collapse."""
+    relaxation 1, fp32, no guard against collapse. Every setting that still differs is printed."""
     experts_lr: float | str | None = option(None, group="Method")
     """Learning rate of the operation weights: matched (optimal for the number of rounds, one for all
     cells), matched-by-kind (higher for reduction than for normal cells, as in the paper), paper (the
@@ -99,7 +99,10 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
     """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
     --faithful."""
     auto_augment: bool | None = option(None, group="Method")
-    """Apply AutoAugment (the CIFAR-10 policy) to the training half. Default: with --faithful."""
+    """Apply AutoAugment to the training half. Default: with --faithful."""
+    auto_augment_policy: Policy = option("cifar10", group="Method")
+    """Policy of AutoAugment, by the data that it was learned on. cifar10-original and svhn-original have
+    the magnitudes of the code that was published with the policies, the others torchvision's."""
     gap_every: int = option(10, at_least(1), group="Output")
     """Measure the discretization gap every so many epochs, and at the end."""
     truth: Path | None = option(None, on_resume="free", group="Output")
@@ -130,7 +133,13 @@ class SearchConfig(DataOptions, ComputeOptions, RunOptions):
 
 
 def faithful() -> SearchConfig:
-    """The paper's CIFAR-10 search as printed."""
+    """The paper's CIFAR-10 search as printed (Sec. 4.1 and 9.2): 50 epochs, batches of 96, 8 cells.
+
+    `--faithful` leaves epochs, batch and sizes to the data and the device; these are the paper's.
+
+    >>> faithful().cells
+    8
+    """
     return SearchConfig(faithful=True, epochs=50, batch_size=96, cells=8, channels=16)
 
 

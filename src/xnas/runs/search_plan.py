@@ -204,7 +204,8 @@ def _epochs(
 
 
 def _precision(options: SearchConfig, recipe: Recipe, *, bf16: bool) -> Literal["fp32", "bf16"]:
-    """The user's, unless the method needs a better one."""
+    """The user's, unless the method needs a better one; a faithful search has the paper's fp32."""
+    bf16 = bf16 and not options.faithful
     if recipe.least_precision == "bf16":
         return options.precision or ("bf16" if bf16 else "fp32")
     if options.precision == "bf16":

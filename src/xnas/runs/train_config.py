@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
-from xnas.data_options import LARGEST_ALPHA, DataOptions
+from xnas.data_options import LARGEST_ALPHA, DataOptions, Policy
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -63,8 +63,9 @@ class TrainOptions(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     mixup: float | None = option(None, NOT_NEGATIVE, at_most(LARGEST_ALPHA))
     """Mix each training image with another one, by a share from Beta(MIXUP, MIXUP); 0 mixes nothing.
     Training accuracy then counts an answer by the share of its label. Default: the recipe's."""
-    auto_augment: Literal["none", "cifar10", "svhn", "imagenet"] | None = None
-    """AutoAugment policy. Default: the recipe's."""
+    auto_augment: Literal["none", Policy] | None = None
+    """AutoAugment policy. cifar10-original and svhn-original have the magnitudes of the code that was
+    published with the policies, the others torchvision's. Default: the recipe's."""
     average: float | None = option(None, SHARE)
     """Decay of a moving average of the weights, which is then saved instead of them; 0 for none.
     Default: the recipe's."""
