@@ -183,13 +183,13 @@ class RecordedSearch:
         )
 
 
-def played(folder: Path) -> list[Record]:
+def played(folder: Path, *, header: bool = True) -> list[Record]:
     """The epochs that a folder has records of; a last line without its end does not count."""
     path = folder / RECORDS
     if not path.exists():
         return []
     text = path.read_text(encoding="utf8")
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()][1:]
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()][int(header) :]
 
 
 def is_running(folder: Path) -> bool:
@@ -279,10 +279,14 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _images(job: RecordedSearch, data_dir: Path | None) -> Images:
     generated, few = SIZES[job.size].generated, SIZES[job.size].few
-    if generated is None:
-        whole = load_data("cifar10", data_dir=data_dir)
-        return whole if few is None else _some(whole, *few)
-    count, side = generated
+    if generated is not None:
+        return generated_images(*generated)
+    whole = load_data("cifar10", data_dir=data_dir)
+    return whole if few is None else few_images(whole, *few)
+
+
+def generated_images(count: int, side: int) -> ImageData:
+    """So many square images of ten classes, which their colour tells apart."""
     draw = torch.Generator().manual_seed(0)
     labels = torch.arange(count) % 10
     noise = torch.rand(count, 3, side, side, generator=draw)
@@ -296,7 +300,7 @@ def _images(job: RecordedSearch, data_dir: Path | None) -> Images:
     )
 
 
-def _some(images: Images, count: int, side: int) -> ImageData:
+def few_images(images: Images, count: int, side: int) -> ImageData:
     """The first images, so many of each class, averaged to fewer pixels."""
     assert isinstance(images, ImageData)  # noqa: S101 - CIFAR-10 is in memory
     each = count // len(images.classes)
@@ -341,7 +345,7 @@ def _epochs(
         now = (search.learning, len(search.deleted))
         if play_one is None or now != captured:
             play_one, captured = None, now  # lets go of one captured round before another is captured
-            play_one = _round(search)
+            play_one = round_of(search)
             say(f"ready after {time.perf_counter() - began:.1f} s")
         chance = None if search.balance is None else float(search.balance.chance)
         for _ in range(search.settings.rounds_per_epoch):
@@ -351,7 +355,8 @@ def _epochs(
         yield _record(search, space, chance, seconds)
 
 
-def _round(search: Search) -> Callable[[], None]:
+def round_of(search: Search) -> Callable[[], None]:
+    """What plays a round: captured on a GPU."""
     if search.device.type == "cuda" and getattr(search.supernet, "fused", False):
         return captured_round(search)
     return partial(play_round, search)
@@ -373,7 +378,7 @@ def _record(search: Search, space: SearchSpace, chance: float | None, seconds: f
         "rewards_by_stage",
     )
     losses = ("train_loss", "train_accuracy", "valid_loss", "valid_accuracy")
-    record: Record = _short(
+    record: Record = shortened(
         {name: epoch[name] for name in (*names, *losses)}
         | {
             "auto_augment_chance": chance,
@@ -388,9 +393,10 @@ def _record(search: Search, space: SearchSpace, chance: float | None, seconds: f
     return record | {"cell": json.loads(standing.cell(space).to_json())}
 
 
-def _short(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def shortened(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same, its numbers with `DIGITS` significant digits."""
     if isinstance(value, dict):
-        return {name: _short(v) for name, v in value.items()}
+        return {name: shortened(v) for name, v in value.items()}
     if isinstance(value, list):
-        return [_short(v) for v in value]
+        return [shortened(v) for v in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

@@ -6,56 +6,16 @@ thresholds, `search_judges.py` takes the numbers from the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import claim_rules
 import search_judges
+import small_claims
 from cell_statistics import LEVEL
 from cell_tables import DEFAULT
-from claim_rules import LEAST_SAVED, MARGIN, SMALL_DEVIATION, SPARSE, UNIFORM, Verdict
+from claim_parts import Part, SearchClaim
+from claim_rules import LEAST_SAVED, MARGIN, SMALL_DEVIATION, SPARSE, UNIFORM
 from compare_cells import RANDOM
-from jobs import Job
 from result_tables import NOTHING, Results, table
-from search_judges import DARTS_V2, DEEPEST_RIVAL, RELAXED, Outcome, runs, trainings
+from search_judges import DARTS_V2, DEEPEST_RIVAL, RELAXED, runs, trainings
 from xnas.space import zoo_cell
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """One statement, with the rule that decides on it."""
-
-    statement: str
-    rule: str
-    jobs: Sequence[Job]
-    """Runs that the rule needs, all of them."""
-    judge: Callable[[Results], Outcome]
-    """What was measured, and what follows; called when all runs are there."""
-    remark: str = ""
-    """What the rule did not foresee, written when the runs were there; it changes no verdict."""
-
-    def outcome(self, results: Results) -> Outcome:
-        """As measured, or that it is not measured yet."""
-        done = len(results.measured(self.jobs))
-        if done < len(self.jobs):
-            return f"{NOTHING}: {done} of {len(self.jobs)} runs.", "not measured yet"
-        return self.judge(results)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchClaim:
-    """What the paper says, where, and our parts of it."""
-
-    title: str
-    says: str
-    """With the place of each quotation."""
-    evidence: str
-    parts: Sequence[Part]
-
-    def verdict(self, results: Results) -> Verdict:
-        """Of all parts together."""
-        return claim_rules.all_parts([part.outcome(results)[1] for part in self.parts])
-
 
 GAIN_RULE = (
     "It holds if the 95 % interval (Student's) lies above zero and every run is above every run of the "
@@ -261,15 +221,18 @@ the least and the most.
 """  # noqa: E501 - lines of Markdown
 
 
+ALL = CLAIMS | small_claims.CLAIMS
+
+
 def page(results: Results) -> str:
     """All claims, the verdicts first."""
     rows = [
         [f"({letter}) {claim.title}", part.statement, _verdict(part, results)]
-        for letter, claim in CLAIMS.items()
+        for letter, claim in ALL.items()
         for part in claim.parts
     ]
     summary = table(("claim", "part", "verdict"), rows)
-    sections = [_section(letter, claim, results) for letter, claim in CLAIMS.items()]
+    sections = [_section(letter, claim, results) for letter, claim in ALL.items()]
     return "\n".join([HEAD, summary, "", *sections])
 
 

@@ -12,7 +12,8 @@ from statistics import mean
 import claim_rules
 from cell_statistics import Array, compare, told, whole_table
 from cell_tables import DEFAULT, accuracies
-from claim_rules import SPARSE, UNIFORM, Verdict
+from claim_parts import Outcome
+from claim_rules import SPARSE, UNIFORM
 from compare_cells import JOBS, PUBLISHED, RANDOM, SEEDS, Cell
 from jobs import Job, Record
 from result_tables import Results, machines, spread
@@ -24,8 +25,6 @@ DEEPEST_RIVAL = 0.9
 """Amoeba-A in Table 4, the deepest cell there except XNAS's."""
 RELAXED = ("relaxation-0.1", "relaxation-0.03")
 DARTS_V2 = next(cell for cell in PUBLISHED if cell.name == "darts_v2")
-Outcome = tuple[str, Verdict]
-"""What was measured, and what follows."""
 
 
 def runs(set_name: str, *variants: str) -> list[SearchJob]:

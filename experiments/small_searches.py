@@ -1,0 +1,154 @@
+"""Searches behind claims that a small search can test: wipeout, rates, late bloomers, accounting.
+
+    python experiments/small_searches.py --data-dir DIR --truth FILE --seconds 540
+    python experiments/small_searches.py --size benchmark --data-dir DIR --truth FILE --seconds 540
+    python experiments/small_searches.py --size darts --data-dir DIR --seconds 540
+
+The default size is for a CPU: 1,200 images of CIFAR-10 averaged to 16 x 16 pixels, NAS-Bench-201 with
+one cell of 8 channels per stage, 20 epochs, about a minute each. The sizes `benchmark` and `darts` are
+whole searches for a GPU, which run one at a time, so that their times compare. A search that does not
+fit into the time is stopped between two epochs, and the next call resumes it. The rules by which
+searches are judged stand in `small_claims.py`. They were written before any of these searches was run.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jobs import (
+    Budget,
+    Record,
+    ResultsFile,
+    chosen,
+    forget,
+    overview,
+    play,
+    results_file,
+    script,
+    shared_arguments,
+    told_left,
+)
+from small_search import HELD_EPOCHS, SIZES, Rule, SmallSearch, result
+from small_search import play as play_search
+
+RESULTS = "small_searches.jsonl"
+
+WIPEOUT: dict[str, dict[str, Any]] = {
+    "no-wipeout": {"wipeout": False},
+    "wipeout": {},
+    "relaxation-0.1": {"relaxation": 0.1},
+    "bound-0.1-no-wipeout": {"wipeout": False, "reward_bound": 0.1},
+    "bound-0.1": {"reward_bound": 0.1},
+}
+"""The bound is part of the rate, so that each bound has a twin without wipeout."""
+RATES: dict[str, dict[str, Any]] = {
+    "rate-paper": {"experts_lr": "paper"},
+    "rate-1": {"experts_lr": 1.0},
+}
+"""The rate of `wipeout`, the default, is matched to the rounds played: 0.11 for 240 of four experts."""
+LONG_RATES: dict[str, dict[str, Any]] = {
+    "rate-paper": {"experts_lr": "paper"},
+    "rate-0.1": {"experts_lr": 0.1},
+}
+"""For searches of 13,000 rounds, whose matched rate is about 0.015."""
+ACCOUNTING: dict[str, dict[str, Any]] = {"per-sample": {"accounting": "sample"}}
+LATE: dict[str, tuple[Rule, bool]] = {
+    "late-eg": ("eg", True),
+    "late-softmax": ("softmax", True),
+    "late-adam": ("adam", True),
+    "early-eg": ("eg", False),
+    "early-softmax": ("softmax", False),
+}
+"""With a convolution held back, and as controls without; none wipes out."""
+
+HOLDING = {variant: {"warmup": HELD_EPOCHS} for variant in LATE}
+BOTH = {"rate-one": {"experts_lr": 7.2e-4}}
+"""The paper's rate of normal cells, for reduction cells as well."""
+OF_SIZE: dict[str, Mapping[str, Mapping[str, Any]]] = {
+    "small": WIPEOUT | RATES | ACCOUNTING | HOLDING,
+    "benchmark": WIPEOUT | LONG_RATES | ACCOUNTING | HOLDING,
+    "darts": WIPEOUT | LONG_RATES | BOTH | {"darts": {"method": "darts"}},
+}
+"""Variants of each size. First-order DARTS belongs to the DARTS space, where a judge knows cells."""
+SEEDS = {"small": (0, 1), "benchmark": (0, 1), "darts": (0, 1), "tiny": (0,)}
+
+
+def _job(size: str, variant: str, seed: int) -> SmallSearch:
+    given = OF_SIZE["small" if size == "tiny" else size][variant]
+    rule, held = LATE.get(variant, ("experts", False))
+    wipeout = {} if rule == "experts" else {"wipeout": False}
+    return SmallSearch(
+        name=f"{size}-{variant}-{seed}",
+        options={**SIZES[size].settings, "seed": seed, **given, **wipeout},
+        data="cifar10",
+        planned=SIZES[size].planned,
+        variant=variant,
+        seed=seed,
+        size=size,
+        rule=rule,
+        held=held,
+    )
+
+
+def declared(size: str) -> list[SmallSearch]:
+    """All searches of a size, seed by seed."""
+    variants = OF_SIZE["small" if size == "tiny" else size]
+    return [_job(size, variant, seed) for seed in SEEDS[size] for variant in variants]
+
+
+def of_variant(variant: str, size: str = "small") -> list[SmallSearch]:
+    """The searches of a variant, one per seed."""
+    return [job for job in declared(size) if job.variant == variant]
+
+
+def _arguments(words: Sequence[str]) -> Namespace:
+    parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    shared_arguments(parser, RESULTS)
+    sizes = [name for name in SIZES if name != "tiny"]
+    parser.add_argument("--size", choices=sizes, default="small", help="small for a CPU, else a GPU")
+    parser.add_argument("--truth", type=Path, help="CSV of NAS-Bench-201, for its space")
+    arguments = parser.parse_args(words)
+    needed = arguments.size != "darts" and not (arguments.list or arguments.tiny)
+    if needed and arguments.truth is None:
+        parser.error(f"the size {arguments.size} needs --truth, the CSV of NAS-Bench-201")
+    return arguments
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run what is left, or list it; 0 when nothing is left, 3 otherwise."""
+    arguments = _arguments(list(sys.argv[1:] if given is None else given))
+    results: ResultsFile = results_file(arguments, RESULTS)
+    jobs = chosen(declared("tiny" if arguments.tiny else arguments.size), arguments.only)
+    if arguments.list:
+        print(overview(jobs, results))
+        return 0
+    budget = Budget(arguments.seconds, cut=True)
+
+    def run(job: SmallSearch) -> Record | None:
+        folder = arguments.runs / job.folder_name
+        ended = play_search(
+            job,
+            folder,
+            device=arguments.device,
+            data_dir=arguments.data_dir,
+            truth=arguments.truth,
+            deadline=budget.deadline(),
+        )
+        print(f"[{job.name}] {'done' if ended else 'cut'}", flush=True)
+        return result(job, folder, arguments.device) if ended else None
+
+    def clear(job: SmallSearch) -> None:
+        if not arguments.keep:
+            forget(arguments.runs / job.folder_name)
+
+    left = play(jobs, results, budget, run, clear)
+    print(told_left(left, jobs))
+    return 3 if left else 0
+
+
+if __name__ == "__main__":
+    script(main)
