@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import takes
-from xnas.paper.options import NAMES, ReproduceConfig
+from xnas.paper.options import LONG, NAMES, ReproduceConfig
 from xnas.words import counted, printable
 
-Item = Annotated[str, Parameter(help=f"What to make: {', '.join(NAMES)}; all by default.")]
+Item = Annotated[
+    str, Parameter(help=f"What to make: {', '.join(NAMES)}; by default all but {', '.join(LONG)}.")
+]
 
 
 @takes(ReproduceConfig)

@@ -11,9 +11,12 @@ from xnas.runs.options import OutputOptions
 
 NAMES = (
     *("forecaster", "toy-3d", "toy-2d", "attenuation", "stochastic", "adam", "memory"),
+    *("lower-bound", "speed", "entropy"),
     *("table-1", "table-2", "table-3", "depth-table", "params-table", "cells"),
 )
 """Keys of `reproduce.ITEMS`, in their order."""
+LONG = ("entropy",)
+"""Those that take minutes, and are made only if they are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,4 +35,4 @@ class ReproduceConfig(OutputOptions):
     rounds: int = option(1000, at_least(2))
     """Rounds of each of those runs."""
     seed: int = option(0, at_least(0))
-    """Seed of the stochastic study."""
+    """Seed of the stochastic study, and first one of the searches behind entropy."""

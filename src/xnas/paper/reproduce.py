@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING
 import torch
 
 from xnas import toys
-from xnas.bench.theory import essential_bytes, state_bytes
+from xnas.bench.options import BenchTheoryConfig
+from xnas.bench.theory import bench_theory, essential_bytes, state_bytes
 from xnas.errors import ConfigError
 from xnas.paper import size_tables, tables
 from xnas.paper.axes_claims import attenuation_claims, toy_2d_claims, toy_3d_claims
 from xnas.paper.compared_rows import ComparedRow
-from xnas.paper.options import ReproduceConfig
+from xnas.paper.entropy_claims import entropy_claims
+from xnas.paper.entropy_study import entropy_study
+from xnas.paper.options import LONG, ReproduceConfig
 from xnas.paper.regret_claims import adversary_claims, memory_claims, stochastic_claims
 from xnas.paper.table_claims import depth_claims
+from xnas.paper.tightness_claims import coin_claims, speed_claims
 from xnas.process.advance import Advance, unwatched
 from xnas.process.folder import filled_folder, require_part_of, write_json
 from xnas.process.output import explain_lost_output
@@ -34,6 +38,8 @@ from xnas.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+KINDS = 2  # mixtures that a search of the paper has: of normal and of reduction cells
+STEPS = 200
 LATE_BLOOMER_RATES = (0.1, 0.2, 0.5, 1.0)
 
 
@@ -101,6 +107,26 @@ def _memory(_: ReproduceConfig) -> Outcome:
     return Outcome(sizes, claims=memory_claims(sizes, essential_bytes()))
 
 
+def _lower_bound(_: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.searched import draw_coins  # noqa: PLC0415 - it imports matplotlib
+
+    study = toys.coin_study()
+    return Outcome(study, {"lower-bound": draw_coins(study)}, coin_claims(study))
+
+
+def _speed(_: ReproduceConfig) -> Outcome:
+    costs = bench_theory(BenchTheoryConfig(mixtures=(KINDS,), repetitions=STEPS))
+    microseconds = {cost.optimizer: cost.microseconds for cost in costs}
+    return Outcome(costs, claims=speed_claims(microseconds, KINDS))
+
+
+def _entropy(config: ReproduceConfig) -> Outcome:
+    from xnas.report.paper.searched import draw_entropy  # noqa: PLC0415 - it imports matplotlib
+
+    study = entropy_study(config.seed)
+    return Outcome(study, {"entropy": draw_entropy(study)}, entropy_claims(study))
+
+
 def _paper_table(number: int) -> Callable[[ReproduceConfig], Outcome]:
     def make(_: ReproduceConfig) -> Outcome:
         rows, table, claims = tables.table_with_claims(number)
@@ -141,6 +167,9 @@ ITEMS: dict[str, Callable[[ReproduceConfig], Outcome]] = {
     "stochastic": _stochastic,
     "adam": _adam,
     "memory": _memory,
+    "lower-bound": _lower_bound,
+    "speed": _speed,
+    "entropy": _entropy,
     "table-1": _paper_table(1),
     "table-2": _paper_table(2),
     "table-3": _paper_table(3),
@@ -157,10 +186,10 @@ def reproduce(
     *,
     advance: Advance = unwatched,
 ) -> list[Claim]:
-    """Make the given items, or all; `report` is called with one line for each. Returns the claims."""
+    """Make the given items, or all but long ones; `report` is called with one line for each. Returns the claims."""
     from xnas.report.figures import save_figure  # noqa: PLC0415 - it imports matplotlib
 
-    chosen = tuple(dict.fromkeys(items)) or tuple(ITEMS)
+    chosen = tuple(dict.fromkeys(items)) or tuple(i for i in ITEMS if i not in LONG)
     for item in chosen:
         if item not in ITEMS:
             raise ConfigError(f"nothing called {item!r} to reproduce; there are: {', '.join(ITEMS)}")

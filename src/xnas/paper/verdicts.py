@@ -36,3 +36,18 @@ def fitted_exponent(x: Sequence[float], y: Sequence[float]) -> float:
     log_y = torch.tensor(y, dtype=torch.float64).log()
     centred = log_x - log_x.mean()
     return float((centred * log_y).sum() / centred.square().sum())
+
+
+def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Spearman's correlation; equal values share their mean rank. 0 if either does not vary."""
+    one, other = (_centred_ranks(values) for values in (x, y))
+    scale = math.sqrt(float(one.square().sum() * other.square().sum()))
+    return float((one * other).sum()) / scale if scale else 0.0
+
+
+def _centred_ranks(values: Sequence[float]) -> torch.Tensor:
+    given = torch.tensor(values, dtype=torch.float64)
+    below = (given[:, None] > given).double().sum(1)
+    ties = (given[:, None] == given).double().sum(1)
+    ranks = below + (ties - 1) / 2
+    return ranks - ranks.mean()

@@ -185,3 +185,74 @@ class AdversaryStudy:
     curves: tuple[RegretCurve, ...]
     bound: Point
     """Theorem 1 without wipeout at the rounds of the curves, each with the rate for that horizon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoinGame:
+    """One method among experts whose rewards are fair coins: its mean regret over runs."""
+
+    method: str
+    experts: int
+    rounds: int
+    reward_bound: float
+    """What a coin pays, or takes."""
+    regret: float
+    regret_error: float
+    expected: float
+    """Of every forecaster, in the limit of many rounds: L sqrt(T) times the expected maximum of N
+    standard normals."""
+    bound: float
+    """Theorem 1 without wipeout, at the optimal rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoinStudy:
+    """The game that no forecaster wins, for several numbers of experts and of rounds."""
+
+    runs: int
+    seed: int
+    games: tuple[CoinGame, ...]
+
+    def series(
+        self, method: str, *, experts: int | None = None, rounds: int | None = None
+    ) -> tuple[CoinGame, ...]:
+        """Games of one method, with experts or rounds held fixed, in ascending order."""
+        chosen = [
+            game
+            for game in self.games
+            if game.method == method
+            and experts in (None, game.experts)
+            and rounds in (None, game.rounds)
+        ]
+        return tuple(sorted(chosen, key=lambda game: (game.experts, game.rounds)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropyPoint:
+    """A search at its end: how dense its mixtures are, and what the cell loses."""
+
+    method: str
+    weight_decay: float | None
+    """Of the logits; None for a method that has no logits."""
+    seed: int
+    entropy: float
+    """Mean normalised entropy of the normal cell's forecasters."""
+    mixture_accuracy: float
+    """Of the supernet on the validation half, with its mixtures."""
+    cell_accuracy: float
+    """Of the cell that the search gives, with the supernet's weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropyStudy:
+    """Searches that differ in the weight decay of the logits, and some without logits."""
+
+    epochs: int
+    learning_rate: float
+    """Of the logits."""
+    points: tuple[EntropyPoint, ...]
+
+    @property
+    def decays(self) -> tuple[float, ...]:
+        """Weight decays in ascending order."""
+        return tuple(sorted({p.weight_decay for p in self.points if p.weight_decay is not None}))
