@@ -1,20 +1,23 @@
-"""Our row of Table 1, as a data file of the package: `xnas reproduce table-1` works without results/."""
+"""What Tables 1 and 3 show of our runs, as a data file of the package, which works without results/."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import mean, stdev
 
 from cell_tables import DEFAULT, accuracies, cell_lines
 from compare_cells import JOBS, SEEDS
-from jobs import ROOT, Record
+from jobs import ROOT, Record, ResultsFile
 from result_tables import Results
 from xnas.paper.found_here import DATA_FILE, FoundHere
-from xnas.space import Genotype, cell_depth
+from xnas.paper.measured_here import SearchedHere, TrainedHere
+from xnas.space import Genotype, cell_depth, list_cells
 
 PATH = ROOT / "src" / "xnas" / "paper" / DATA_FILE
 ROW = "XNAS, searched here"
+SAMPLED = "samplers.jsonl"
 
 
 def found_rows(results: Results) -> list[FoundHere]:
@@ -53,8 +56,74 @@ def _seconds(line: Record) -> float:
     return float(sum(epoch["cost"]["seconds"] for epoch in line["epochs"]))
 
 
+def trained_rows(results: Results) -> list[TrainedHere]:
+    """All trainings of published cells, grouped by cell, data and recipe; a cell's name is its row's."""
+    groups: dict[tuple[str, str, int, str], list[float]] = {}
+    for line in results.lines:
+        if line.get("test_accuracy") is None or line["cell"] not in list_cells():
+            continue
+        recipe = _recipe(line)
+        groups.setdefault((line["cell"], line["data"], line["epochs"], recipe), []).append(
+            line["test_accuracy"]
+        )
+    return [
+        TrainedHere(
+            cell=cell,
+            dataset=data_set,
+            trainings=len(found),
+            error=round(100 - 100 * mean(found), 2),
+            deviation=round(100 * stdev(found), 2) if len(found) > 1 else None,
+            recipe=recipe,
+        )
+        for (cell, data_set, _, recipe), found in sorted(groups.items())
+    ]
+
+
+def _recipe(line: Record) -> str:
+    """Name, length and network of a training."""
+    name = str(line["command"]).partition("--recipe ")[2].split()[0]
+    network = f"{line['cells']} cells of {line['channels']} channels"
+    return f"{name}, {line['epochs']} epochs, {network}"
+
+
+def searched_rows(results: Results) -> list[SearchedHere]:
+    """Whole searches of NAS-Bench-201 with their true accuracies, by command and settings."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for line in results.lines:
+        if line.get("space") != "nasbench201" or "stopped_after" not in line or line["stopped_after"]:
+            continue
+        settings, truth = line["settings"], line["epochs"][-1]["truth"]
+        if line["variant"] not in {"default", "faithful", settings["method"]} or truth is None:
+            continue
+        method = settings["method"]
+        command = "xnas search" if method == "xnas" else f"xnas search --method {method}"
+        how = f"{len(line['epochs'])} epochs" + (", --faithful" if settings["faithful"] else "")
+        groups.setdefault((command, how), []).append(truth["test_200"])
+    rows = [_searched(command, how, found) for (command, how), found in sorted(groups.items())]
+    for line in ResultsFile(results.folder / SAMPLED).lines():
+        if line["evaluator"] == "table" and not line["settings"]:
+            command = f"xnas sample --sampler {line['sampler']}"
+            rows.append(_searched(command, f"{line['evaluations']} evaluations", line["found"]))
+    return rows
+
+
+def _searched(command: str, settings: str, found: Sequence[float]) -> SearchedHere:
+    return SearchedHere(
+        command=command,
+        searches=len(found),
+        accuracy=round(mean(found), 2),
+        deviation=round(stdev(found), 2) if len(found) > 1 else None,
+        settings=settings,
+    )
+
+
 def data(results: Results) -> bytes:
     """The data file."""
-    rows = [asdict(row) for row in found_rows(results)]
-    value = {"format": "xnas-found-here", "version": 1, "rows": rows}
+    value = {
+        "format": "xnas-found-here",
+        "version": 2,
+        "rows": [asdict(row) for row in found_rows(results)],
+        "trained": [asdict(row) for row in trained_rows(results)],
+        "searched": [asdict(row) for row in searched_rows(results)],
+    }
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

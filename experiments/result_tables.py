@@ -11,7 +11,14 @@ from typing import Any
 from jobs import Job, Record, ResultsFile
 
 NOTHING = "not measured yet"
-FILES = ("quick.jsonl", "searches.jsonl", "cells.jsonl", "nasbench301.jsonl", "small_searches.jsonl")
+FILES = (
+    "quick.jsonl",
+    "searches.jsonl",
+    "cells.jsonl",
+    "nasbench301.jsonl",
+    "small_searches.jsonl",
+    "long_trainings.jsonl",
+)
 
 
 class Results:

@@ -104,7 +104,7 @@ CLAIMS = {
         parts=[
             Part(
                 statement="The rate of the paper's T is no worse than that of the rounds played",
-                rule=f"{GAIN}. The part says the reverse: it holds where the matched rate does not gain.",
+                rule=f"{GAIN}. The part says the reverse: it holds where matching does not gain.",
                 jobs=[*of_variant("wipeout"), *of_variant("rate-paper")],
                 judge=small_judges.paper_rate_no_worse,
             ),

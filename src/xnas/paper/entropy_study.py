@@ -1,8 +1,8 @@
 """Entropy of DARTS's mixtures against the weight decay of its logits (Fig. 2), by small searches.
 
-Each point is a search of NAS-Bench-201's space on the digits of scikit-learn, by first-order DARTS with a
-rate and a weight decay of its logits. A short search needs a larger rate than DARTS's own, so that logits
-can move as far. `RATE` times the rounds is 6 or more; DARTS's 3e-4 times 13,000 is 3.9.
+Each point is a search of NAS-Bench-201's space on the digits of scikit-learn, by first-order DARTS with
+a rate and a weight decay of its logits. A short search needs a larger rate than DARTS's own, so that
+logits can move as far. `RATE` times the rounds is 6 or more; DARTS's 3e-4 times 13,000 is 3.9.
 """
 
 from __future__ import annotations

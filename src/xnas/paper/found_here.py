@@ -10,6 +10,9 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from xnas.paper.measured_here import MeasuredHere, SearchedHere, TrainedHere
 
 DATA_FILE = "found_here.json"
 MINUTES_A_DAY = 24 * 60
@@ -56,5 +59,19 @@ class FoundHere:
 @cache
 def found_here() -> tuple[FoundHere, ...]:
     """Rows that runs of this software gave."""
-    text = (files("xnas.paper") / DATA_FILE).read_text(encoding="utf8")
-    return tuple(FoundHere(**row) for row in json.loads(text)["rows"])
+    return tuple(FoundHere(**row) for row in _data()["rows"])
+
+
+@cache
+def measured_here() -> MeasuredHere:
+    """Trainings of published cells, and searches by systems of the tables."""
+    value = _data()
+    return MeasuredHere(
+        trained=tuple(TrainedHere(**row) for row in value["trained"]),
+        searched=tuple(SearchedHere(**row) for row in value["searched"]),
+    )
+
+
+def _data() -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((files("xnas.paper") / DATA_FILE).read_text(encoding="utf8"))
+    return value

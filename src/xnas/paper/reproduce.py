@@ -186,7 +186,10 @@ def reproduce(
     *,
     advance: Advance = unwatched,
 ) -> list[Claim]:
-    """Make the given items, or all but long ones; `report` is called with one line for each. Returns the claims."""
+    """Make the given items, or all but `LONG`, and return their claims.
+
+    `report` is called with one line for each.
+    """
     from xnas.report.figures import save_figure  # noqa: PLC0415 - it imports matplotlib
 
     chosen = tuple(dict.fromkeys(items)) or tuple(i for i in ITEMS if i not in LONG)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from xnas.paper import cell_depths, table_claims
 from xnas.paper.columns import Column, table_of
 from xnas.paper.compared_rows import ComparedRow, compared_rows
-from xnas.paper.found_here import FoundHere, found_here
+from xnas.paper.found_here import FoundHere, found_here, measured_here
+from xnas.paper.measured_here import MeasuredHere, command_of, datasets_trained
 from xnas.records import Claim, DepthRow, Entry, RandomDepths, Table
 from xnas.space import zoo_cell
 from xnas.space.zoo import CountedNetwork, PaperRow
@@ -41,6 +42,12 @@ OWN_ROW = {
     "trained.",
 }
 """By whether there is one."""
+HERE = (
+    "`Trained here` is the test error in percent of the published cell in a small network, after a far "
+    "shorter training than the paper's. `Search here` is the command that searches as the row's system "
+    "does, in one of our spaces, and `found here` the test accuracy in percent, by the tables of "
+    "NAS-Bench-201, of the cells that it found on CIFAR-10."
+)
 DEPTH_NOTE = (
     "The depth of a cell is the mean number of the states that its edges come from, so it depends on "
     "how inputs and nodes are numbered. Least and most are over all numberings under which edges lead "
@@ -92,12 +99,40 @@ COLUMNS: tuple[Column[ComparedRow, FoundHere], ...] = (
 """Of Tables 1 to 3, after the name and the errors: the paper's, then ours."""
 
 
-def paper_table(number: int, rows: tuple[ComparedRow, ...], found: tuple[FoundHere, ...] = ()) -> Table:
-    """One of Tables 1 to 3, the paper's columns before ours; `found` has our own rows of the first."""
+def _here(
+    rows: tuple[ComparedRow, ...], measured: MeasuredHere
+) -> tuple[Column[ComparedRow, FoundHere], ...]:
+    """What was measured here, next to what the paper prints."""
+
+    def trained(dataset: str) -> Column[ComparedRow, FoundHere]:
+        return Column(
+            f"{table_claims.NAMES[dataset]} error, trained here",
+            lambda row: measured.training(row, dataset),
+            lambda found: f"{found.error:.2f} ({found.recipe}, {found.seeds} trainings a cell)",
+        )
+
+    return (
+        *map(trained, datasets_trained(rows, measured)),
+        Column("search here", lambda row: command_of(row.paper.row), lambda _: "xnas search"),
+        Column("found here", measured.search),
+    )
+
+
+def paper_table(
+    number: int,
+    rows: tuple[ComparedRow, ...],
+    found: tuple[FoundHere, ...] = (),
+    measured: MeasuredHere | None = None,
+) -> Table:
+    """One of Tables 1 to 3, the paper's columns before ours.
+
+    `found` has our own rows of the first, `measured` what other rows of it and the third have beside.
+    """
     datasets = dict.fromkeys(dataset for row in rows for dataset in row.paper.errors)
-    columns = (NAME, *map(_error_column, datasets), *COLUMNS)
+    here = () if measured is None else _here(rows, measured)
+    columns = (NAME, *map(_error_column, datasets), *here, *COLUMNS)
     note = f"{UNITS} {OWN_ROW[bool(found)]}" if number == 1 else UNITS
-    return table_of(TITLES[number], columns, rows, found, note)
+    return table_of(TITLES[number], columns, rows, found, note if measured is None else f"{note} {HERE}")
 
 
 def table_with_claims(number: int) -> tuple[list[ComparedRow | FoundHere], Table, list[Claim]]:
@@ -110,7 +145,8 @@ def table_with_claims(number: int) -> tuple[list[ComparedRow | FoundHere], Table
         claims = table_claims.table_1_claims(rows, found)
     else:
         claims = table_claims.table_2_claims(rows)
-    return [*rows, *found], paper_table(number, rows, found), claims
+    measured = None if number == 2 else measured_here()
+    return [*rows, *found], paper_table(number, rows, found, measured), claims
 
 
 def depth_table(rows: list[DepthRow], random: RandomDepths) -> Table:
