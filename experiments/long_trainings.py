@@ -5,8 +5,8 @@
     python experiments/long_trainings.py --set full --resume-from FOLDER --out FOLDER ...
 
 The set `full` is what `xnas train xnas cifar10 --recipe darts-600 --seed 0` runs, to its 600th epoch.
-The authors' repository reports a test error of 2.48 % for this cell and recipe. With `--set found` the
-cells `experiments/cells/found_N.json` follow by the same recipe; those without a file wait, and are named.
+The authors' repository reports a test error of 2.48 % for this cell and recipe. The set `found` has the
+cells `experiments/cells/found_N.json`, by the same recipe; those without a file wait, and are named.
 
 The set `transfer` is the paper's recipe on Fashion-MNIST, shortened to 100 epochs in five cycles, with
 seeds 0, 1 and 2 (`xnas train xnas fashion_mnist --recipe xnas-1500 --epochs 100`). It keeps the paper's
@@ -14,8 +14,8 @@ network: 20 cells of 36 channels. Table 3 prints an error of 3.64 % after 1,500 
 
 A training is stopped 20 seconds before the time is over and resumed by the next call, with the same
 numbers as if it had not been stopped. `--out` collects the results and one archive per unfinished
-training in a folder, and `--resume-from` takes such a folder up on another machine. `--tiny` rehearses on
-digits.
+training in a folder, and `--resume-from` takes such a folder up on another machine. `--tiny` rehearses
+on digits.
 """
 
 from __future__ import annotations

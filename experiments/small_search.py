@@ -31,6 +31,7 @@ from xnas.engine.gap import discretization_gap
 from xnas.methods import Game, Method
 from xnas.methods.gaea import ExponentiatedGradient
 from xnas.methods.logits import Logits
+from xnas.optim import ExpertsOptimizer
 from xnas.process.devices import repeatable, synchronize
 from xnas.records import SearchEpoch
 from xnas.runs.command_line import flags
@@ -158,17 +159,18 @@ def method_of(rule: Rule, mixtures: Mapping[str, nn.Parameter], game: Game) -> M
     `eg` and `softmax` share the rate that is optimal for the rounds to play; Adam's lets a logit move as
     far as in DARTS's own search.
     """
-    shape = next(iter(mixtures.values())).shape
-    rate = optimal_learning_rate(shape[1], game.updates, game.reward_bound)
+    start = {kind: mixture.detach().clone() for kind, mixture in mixtures.items()}
+    experts = next(iter(start.values())).shape[1]
+    rate = optimal_learning_rate(experts, game.updates, game.reward_bound)
     if rule == "eg":
-        return ExponentiatedGradient(rule, mixtures, game, learning_rate=rate, floor=0.0)
+        groups = [{"params": [mixture], "initial": start[kind]} for kind, mixture in mixtures.items()]
+        return ExpertsOptimizer(groups, horizon=game.updates, wipeout=False)
     if rule == "softmax":
         return SoftmaxDescent(rule, mixtures, game, learning_rate=rate, floor=0.0)
-    start = {kind: mixture.detach().log() for kind, mixture in mixtures.items()}
     logits = Logits(rule, mixtures, game, learning_rate=ADAM_REACH / game.updates)
     with torch.no_grad():
         for kind, values in start.items():
-            logits.logits_of(kind).copy_(values)
+            logits.logits_of(kind).copy_(values.log())
     logits.write_beliefs()
     return logits
 
