@@ -60,7 +60,7 @@ def trained_rows(results: Results) -> list[TrainedHere]:
     """All trainings of published cells, grouped by cell, data and recipe; a cell's name is its row's."""
     groups: dict[tuple[str, str, int, str], list[float]] = {}
     for line in results.lines:
-        if line.get("test_accuracy") is None or line["cell"] not in list_cells():
+        if line.get("test_accuracy") is None or line.get("cell") not in list_cells():
             continue
         recipe = _recipe(line)
         groups.setdefault((line["cell"], line["data"], line["epochs"], recipe), []).append(

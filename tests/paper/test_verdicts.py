@@ -5,7 +5,7 @@ import math
 import pytest
 from judged import FAILS, HOLDS, IN_PART
 
-from xnas.paper.verdicts import fitted_exponent, judge, standard_score
+from xnas.paper.verdicts import fitted_exponent, judge, rank_correlation, standard_score
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,16 @@ def test_a_difference_is_reported_in_combined_standard_errors():
         -math.inf,
         0,
     )
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([1, 4, 9, 16], 1.0),
+        ([4, 3, 2, 1], -1.0),
+        ([5, 5, 5, 5], 0.0),
+        ([1, 2, 2, 3], 4.5 / math.sqrt(5 * 4.5)),  # ranks 0, 1.5, 1.5, 3, by hand
+    ],
+)
+def test_the_rank_correlation_is_spearman_s(y, expected):
+    assert rank_correlation([1, 2, 3, 4], y) == pytest.approx(expected)

@@ -72,7 +72,7 @@ def _error_column(dataset: str) -> Column[ComparedRow, FoundHere]:
 NAME: Column[ComparedRow, FoundHere] = Column(
     "architecture", lambda row: row.paper.row, lambda found: found.row
 )
-COLUMNS: tuple[Column[ComparedRow, FoundHere], ...] = (
+PRINTED: tuple[Column[ComparedRow, FoundHere], ...] = (
     Column(
         "parameters (M)",
         lambda row: _general(row.paper.parameters),
@@ -83,6 +83,9 @@ COLUMNS: tuple[Column[ComparedRow, FoundHere], ...] = (
         lambda row: _general(row.paper.search_cost),
         lambda found: f"{found.search_days:.2g}",
     ),
+)
+"""Of Tables 1 to 3, after the name and the errors: the paper's."""
+COUNTED: tuple[Column[ComparedRow, FoundHere], ...] = (
     Column("cell", lambda row: row.cell, lambda found: f"mean of {found.searches}"),
     Column("network", _ours(lambda n: n.spec.network), lambda found: found.network),
     Column("channels", _ours(lambda n: n.spec.channels), lambda found: found.channels),
@@ -96,7 +99,7 @@ COLUMNS: tuple[Column[ComparedRow, FoundHere], ...] = (
     Column("parameters there", lambda row: row.nearest and row.nearest[1]),
     Column("note", lambda row: row.paper.note, lambda found: found.note),
 )
-"""Of Tables 1 to 3, after the name and the errors: the paper's, then ours."""
+"""Ours, after them and after what was measured here."""
 
 
 def _here(
@@ -130,7 +133,7 @@ def paper_table(
     """
     datasets = dict.fromkeys(dataset for row in rows for dataset in row.paper.errors)
     here = () if measured is None else _here(rows, measured)
-    columns = (NAME, *map(_error_column, datasets), *here, *COLUMNS)
+    columns = (NAME, *map(_error_column, datasets), *PRINTED, *here, *COUNTED)
     note = f"{UNITS} {OWN_ROW[bool(found)]}" if number == 1 else UNITS
     return table_of(TITLES[number], columns, rows, found, note if measured is None else f"{note} {HERE}")
 
