@@ -14,8 +14,8 @@ from small_search import HELD, HELD_EPOCHS, HELD_WEIGHT
 from small_searches import LATE, of_variant
 
 SMALL = (
-    "Small searches on a CPU: 1,200 images of CIFAR-10 at 16 x 16 pixels, NAS-Bench-201 with one "
-    "cell of 8 channels per stage, 20 epochs of 12 rounds, two seeds, the default's guard (skip "
+    "Small searches on a CPU: 800 images of CIFAR-10 at 16 x 16 pixels, NAS-Bench-201 with one "
+    "cell of 6 channels per stage, 20 epochs of 12 rounds, two seeds, the default's guard (skip "
     "dropout 0.5). Runs of one seed share images, weights and batches, and differ in the named "
     "setting alone. What holds here need not hold in a search of full size."
 )
@@ -33,7 +33,7 @@ CLAIMS = {
         "architecture at the descretization stage. Thus it mitigates the harsh final pruning of "
         "previous methods, which results in a relaxation bias” (Sec. 2.2). The paper measures no "
         "such bias.",
-        evidence=f"{SMALL} The gap is the accuracy of the mixture on the validation half (600 images) "
+        evidence=f"{SMALL} The gap is the accuracy of the mixture on the validation half (400 images) "
         "minus that of the cell that the search would give, with the supernet's weights. At the end "
         "of the last epoch wipeout leaves one expert per edge, and the gap is zero by construction: "
         "so it is taken an epoch earlier. Settings: relaxation 1 and 0.1, and reward bound 0.1, "
@@ -42,7 +42,7 @@ CLAIMS = {
             Part(
                 statement="Before the end the gap is smaller with wipeout",
                 rule=f"It holds if the gap is smaller by {GAP_MARGIN:g} points or more in all six "
-                "pairs, two standard errors of a difference of two accuracies on 600 images; it does "
+                "pairs, two standard errors of a difference of two accuracies on 400 images; it does "
                 "not if it is smaller by as much in none.",
                 jobs=WITH_TWINS,
                 judge=small_judges.smaller_gap,

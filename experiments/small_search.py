@@ -67,9 +67,9 @@ class Size:
 
 SIZES = {
     "small": Size(
-        settings={"space": "nasbench201", "epochs": 20, "batch_size": 48, "cells": 1, "channels": 8},
-        few=(1200, 16),
-        planned=60.0,
+        settings={"space": "nasbench201", "epochs": 20, "batch_size": 32, "cells": 1, "channels": 6},
+        few=(800, 16),
+        planned=30.0,
     ),
     "benchmark": Size(
         settings={"space": "nasbench201", "epochs": 50, "batch_size": 96, "cells": 5, "channels": 16},

@@ -4,8 +4,8 @@
     python experiments/small_searches.py --size benchmark --data-dir DIR --truth FILE --seconds 540
     python experiments/small_searches.py --size darts --data-dir DIR --seconds 540
 
-The default size is for a CPU: 1,200 images of CIFAR-10 averaged to 16 x 16 pixels, NAS-Bench-201 with
-one cell of 8 channels per stage, 20 epochs, about a minute each. The sizes `benchmark` and `darts` are
+The default size is for a CPU: 800 images of CIFAR-10 averaged to 16 x 16 pixels, NAS-Bench-201 with
+one cell of 6 channels per stage, 20 epochs, half a minute each. The sizes `benchmark` and `darts` are
 whole searches for a GPU, which run one at a time, so that their times compare. A search that does not
 fit into the time is stopped between two epochs, and the next call resumes it. The rules by which
 searches are judged stand in `small_claims.py`. They were written before any of these searches was run.
