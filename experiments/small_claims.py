@@ -99,7 +99,7 @@ CLAIMS = {
         says="η* of eq. 4, with T = d × E × r (Sec. 3.1, 3.2.2), is “an upper bound on the optimal "
         "learning rates and can be further fine-tuned” (Remark 1).",
         evidence=f"{SMALL} The default puts the 240 rounds that are played into eq. 4 (0.11); `paper` "
-        "puts the paper's T there (0.0062). NAS-Bench-201 has one kind of cell, so that the paper's "
+        "puts the paper's T there (0.011). NAS-Bench-201 has one kind of cell, so that the paper's "
         "two rates are one here.",
         parts=[
             Part(

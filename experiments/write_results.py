@@ -18,6 +18,7 @@ import cell_tables
 import compare_cells
 import darts_tables
 import judged_search_tables
+import long_trainings
 import nasbench301
 import nasbench301_tables
 import own_row
@@ -26,6 +27,8 @@ import rival_tables
 import sampler_tables
 import search_claims
 import search_tables
+import small_searches
+import small_tables
 from jobs import ROOT, Record, script
 from quick_accuracy import JOBS
 from result_tables import NOTHING, Results, gib, machines, percent, seconds_of, spread, table
@@ -130,8 +133,10 @@ def _goals(results: Results) -> str:
 
 def _earlier(results: Results) -> str:
     """Lines of jobs that are declared no more, or with other settings now."""
-    trained = (*JOBS, *compare_cells.JOBS, *nasbench301.all_jobs())
-    declared = {(j.name, j.command) for j in (*trained, *(j for jobs in SETS.values() for j in jobs))}
+    trained = (*JOBS, *compare_cells.JOBS, *nasbench301.all_jobs(), *long_trainings.all_jobs())
+    small = [job for size in small_searches.OF_SIZE for job in small_searches.declared(size)]
+    searched = [job for jobs in SETS.values() for job in jobs]
+    declared = {(j.name, j.command) for j in (*trained, *small, *searched)}
     rows = [
         [line["job"], _gave(line), f"`{line['command']}`"]
         for line in results.lines
@@ -176,6 +181,10 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "defaults": rival_tables.defaults,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
+    "small": small_tables.small,
+    "late": small_tables.late,
+    "on-gpu": small_tables.on_gpu,
+    "long": small_tables.long,
     "earlier": _earlier,
 }
 

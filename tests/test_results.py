@@ -20,6 +20,7 @@ import searches
 import write_results
 from jobs import ResultsFile
 from judged_searches import INPUTS
+from small_search import SCRIPT
 from write_results import Results, document
 from xnas.space import zoo_cell
 
@@ -56,7 +57,7 @@ def test_a_line_has_a_command_versions_and_no_place_of_a_machine():
     for path in sorted((ROOT / "results").glob("*.jsonl")):
         for number, text in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
             line, where = json.loads(text), f"{path.name}:{number}"
-            commands = ("xnas train ", "xnas search ", "xnas sample ", exactness.COMMAND)
+            commands = ("xnas train ", "xnas search ", "xnas sample ", exactness.COMMAND, SCRIPT)
             assert line["command"].startswith(commands), where
             assert {"job", "device", "torch", "xnas", "seed"} <= line.keys(), where
             assert line["data"] != "digits", f"{where} is of a rehearsal"

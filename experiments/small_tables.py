@@ -1,0 +1,119 @@
+"""Tables of docs/results.md on small searches, on those of full size, and on long trainings."""
+
+from __future__ import annotations
+
+import long_trainings
+from jobs import Record
+from result_tables import NOTHING, Results, machines, percent, seconds_of, spread, table
+from small_judges import (
+    cell_in_place,
+    cpu_seconds,
+    entropy_before_wipeout,
+    gap_before_end,
+    held_weight,
+    true_accuracy,
+)
+from small_search import SmallSearch
+from small_searches import LATE, declared
+
+
+def small(results: Results) -> str:
+    """Searches that differ in one setting, a line per variant, values by seed."""
+    header = (
+        "search",
+        "true accuracy",
+        "entropy before wipeouts",
+        "gap before the end",
+        "cell in the supernet at the end",
+        "experts left half-way",
+        "CPU time of rounds",
+    )
+    jobs = [job for job in declared("small") if job.variant not in LATE]
+    rows = []
+    for variant in dict.fromkeys(job.variant for job in jobs):
+        lines = results.measured([job for job in jobs if job.variant == variant])
+        rows.append([f"`{variant}`", *(_row(lines) if lines else [NOTHING, *[""] * 5])])
+    return f"{machines(results.measured(jobs))}\n\n{table(header, rows)}"
+
+
+def _row(lines: list[Record]) -> list[str]:
+    def each(values: list[str]) -> str:
+        return ", ".join(values)
+
+    return [
+        each([f"{true_accuracy(line):.2f}" for line in lines]),
+        each([f"{entropy_before_wipeout(line):.3f}" for line in lines]),
+        each([f"{gap_before_end(line):.1f}" for line in lines]),
+        each([f"{cell_in_place(line):.1f}" for line in lines]),
+        each([str(_experts_half_way(line)) for line in lines]),
+        each([f"{cpu_seconds(line):.1f} s" for line in lines]),
+    ]
+
+
+def _experts_half_way(line: Record) -> int:
+    epochs = line["epochs"]
+    return sum(epochs[len(epochs) // 2 - 1]["experts_alive"].values())
+
+
+def late(results: Results) -> str:
+    """Weights of the convolution that was held back, and of the controls."""
+    header = ("search", "weight at the start", "half-way", "at the end", "true accuracy")
+    jobs = [job for job in declared("small") if job.variant in LATE]
+    rows = []
+    for variant in LATE:
+        lines = results.measured([job for job in jobs if job.variant == variant])
+        rows.append([f"`{variant}`", *(_late_row(lines) if lines else [NOTHING, *[""] * 3])])
+    return table(header, rows)
+
+
+def _late_row(lines: list[Record]) -> list[str]:
+    middle = [len(line["epochs"]) // 2 - 1 for line in lines]
+    return [
+        ", ".join(f"{held_weight(line, 0):.3f}" for line in lines),
+        ", ".join(f"{held_weight(line, at):.3f}" for line, at in zip(lines, middle, strict=True)),
+        ", ".join(f"{held_weight(line):.3f}" for line in lines),
+        ", ".join(f"{true_accuracy(line):.2f}" for line in lines),
+    ]
+
+
+def on_gpu(results: Results) -> str:
+    """The same searches at full size, on a GPU; those of the DARTS space have no true accuracy."""
+    header = ("search", "seeds", "true accuracy", "epochs took")
+    rows = []
+    for size in ("benchmark", "darts"):
+        jobs = declared(size)
+        for variant in dict.fromkeys(job.variant for job in jobs):
+            mine = [job for job in jobs if job.variant == variant]
+            rows.append(_gpu_row(size, variant, mine, results.measured(mine)))
+    return table(header, rows)
+
+
+def _gpu_row(size: str, variant: str, jobs: list[SmallSearch], lines: list[Record]) -> list[str]:
+    name, seeds = f"`{size}`, `{variant}`", f"{len(lines)} of {len(jobs)}"
+    if not lines:
+        return [name, seeds, NOTHING, ""]
+    seconds = [sum(epoch["seconds"] for epoch in line["epochs"]) for line in lines]
+    known = [true_accuracy(line) for line in lines if size == "benchmark"]
+    return [name, seeds, spread(known) if known else "—", ", ".join(map(seconds_of, seconds))]
+
+
+def long(results: Results) -> str:
+    """Trainings in parts."""
+    header = ("training", "epochs", "test accuracy", "training", "calls", "command")
+    rows = []
+    for job in long_trainings.all_jobs():
+        line = results.of(job)
+        if line is None:
+            rows.append([f"`{job.name}`", "", NOTHING, "", "", f"`{job.command}`"])
+            continue
+        rows.append(
+            [
+                f"`{job.name}`",
+                str(line["epochs"]),
+                percent(line["test_accuracy"]),
+                seconds_of(line["train_seconds"]),
+                str(line["calls"]),
+                f"`{job.command}`",
+            ]
+        )
+    return table(header, rows)

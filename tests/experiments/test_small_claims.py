@@ -1,0 +1,139 @@
+"""Verdicts on claims of small searches: each part can hold, fail, or stay undecided."""
+
+import pytest
+from result_lines import VERSIONS, write
+
+import search_claims
+from result_tables import Results
+from small_claims import CLAIMS
+from small_judges import COLUMN, GAP_MARGIN
+from small_searches import declared
+
+PARTS = [(letter, number) for letter, claim in CLAIMS.items() for number in range(len(claim.parts))]
+JOBS = declared("small")
+EPOCHS = 4
+
+
+def line(job, change):
+    """A made-up search; `change(job)` gives what is special of it."""
+    special = {"true": 90.0, "cpu": 1.0, "gap": 20.0, "cell": 30.0, "entropy": 0.95, "held": 0.3}
+    special |= change(job)
+    mixture = [(1 - special["held"]) / 3] * 4
+    mixture[COLUMN] = special["held"]
+    start = [0.95 / 3] * 4
+    start[COLUMN] = 0.05
+    epochs = []
+    for number in range(1, EPOCHS + 1):
+        end = number == EPOCHS
+        cell = special["cell"] if end else 40 - special["gap"]
+        epochs.append(
+            {
+                "epoch": number,
+                "true_accuracy": special["true"],
+                "cpu_seconds": special["cpu"],
+                "gap": {"mixture": 0.4, "experts": 0.2, "cell": cell / 100},
+                "entropy": {"normal": 0.1 if end else special["entropy"]},
+                "experts_alive": {"normal": 6 if end else 24},
+                "mean_mixture": {"normal": start if number == 1 else mixture},
+            }
+        )
+    about = {"job": job.name, "command": job.command, "variant": job.variant, "seed": job.seed}
+    return about | {"epochs": epochs, **VERSIONS}
+
+
+def measured(folder, change=lambda _: {}, *, left_out=()):
+    lines = [line(job, change) for job in JOBS if job.name not in left_out]
+    write(folder, small_searches=lines)
+    return Results(folder)
+
+
+def by_variant(name, **values):
+    """A change that gives variants a number, or one per seed."""
+
+    def change(job):
+        value = values.get(job.variant.replace("-", "_").replace(".", "_"))
+        if value is None:
+            return {}
+        return {name: value[job.seed] if isinstance(value, list) else value}
+
+    return change
+
+
+def all_with_wipeout(name, value, other):
+    """A change of all searches with wipeout, or but for one of them."""
+
+    def change(job):
+        if job.variant in {"wipeout", "relaxation-0.1", "bound-0.1"}:
+            return {name: other if (job.variant, job.seed) == ("wipeout", 1) else value}
+        return {}
+
+    return change
+
+
+CASES = {
+    # Changes that let the part hold, fail, and stay undecided.
+    ("g", 0): [
+        all_with_wipeout("gap", 20 - GAP_MARGIN - 0.01, 20 - GAP_MARGIN - 0.01),
+        lambda _: {},
+        all_with_wipeout("gap", 1, 20),
+    ],
+    ("g", 1): [
+        all_with_wipeout("cell", 30 + GAP_MARGIN + 0.01, 30 + GAP_MARGIN + 0.01),
+        lambda _: {},
+        all_with_wipeout("cell", 80, 30),
+    ],
+    ("h", 0): [by_variant("cpu", wipeout=v) for v in (0.9, 0.96, [0.9, 1.0])],
+    ("h", 1): [by_variant("cpu", relaxation_0_1=v) for v in (0.9, 0.96, [0.9, 1.0])],
+    ("h", 2): [by_variant("cpu", bound_0_1=v) for v in (0.9, 0.96, [0.9, 1.0])],
+    ("h", 3): [lambda _: {}, all_with_wipeout("true", 89.7, 89.7), all_with_wipeout("true", 80, 90)],
+    ("i", 0): [by_variant("true", rate_paper=v) for v in ([90.0, 90.01], [80.0, 80.01], [70.0, 91.0])],
+    ("i", 1): [by_variant("true", rate_1=v) for v in ([80.0, 80.01], [90.0, 90.01], [70.0, 91.0])],
+    ("i", 2): [by_variant("entropy", rate_paper=v) for v in (0.8, 0.995, [0.8, 0.95])],
+    ("j", 0): [by_variant("held", late_eg=v) for v in (0.26, 0.24, [0.26, 0.24])],
+    ("j", 1): [by_variant("held", late_softmax=v) for v in (0.24, 0.26, [0.26, 0.24])],
+    ("j", 2): [by_variant("held", late_softmax=v) for v in (0.29, 0.31, [0.29, 0.31])],
+    ("j", 3): [by_variant("held", late_adam=v) for v in (0.29, 0.31, [0.29, 0.31])],
+    ("j", 4): [
+        by_variant("held", early_softmax=0.5),
+        by_variant("held", early_eg=0.5),
+        by_variant("held", early_eg=[0.5, 0.3], early_softmax=0.4),
+    ],
+    ("k", 0): [by_variant("true", per_sample=v) for v in ([90.0, 90.01], [80.0, 80.01], [70.0, 91.0])],
+    ("k", 1): [by_variant("entropy", per_sample=v) for v in (0.8, 0.995, [0.8, 0.95])],
+}
+VERDICTS = ("holds", "does not hold", "not decided")
+
+
+def test_every_part_has_its_cases():
+    assert list(CASES) == PARTS
+
+
+@pytest.mark.parametrize("number", range(3), ids=VERDICTS)
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_runs_give_every_verdict(tmp_path, part, number):
+    letter, index = part
+    results = measured(tmp_path, CASES[part][number])
+    assert CLAIMS[letter].parts[index].outcome(results)[1] == VERDICTS[number]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_nothing_is_judged_before_all_runs_are_there(tmp_path, part):
+    letter, index = part
+    jobs = CLAIMS[letter].parts[index].jobs
+    told, verdict = CLAIMS[letter].parts[index].outcome(measured(tmp_path, left_out=[jobs[-1].name]))
+    assert verdict == "not measured yet"
+    assert f" of {len(jobs)} runs" in told
+    assert {job.seed for job in jobs} == {0, 1}
+
+
+def test_an_entropy_that_falls_by_wipeout_does_not_count(tmp_path):
+    results = measured(tmp_path, by_variant("entropy", rate_paper=0.995))
+    told, _ = CLAIMS["i"].parts[2].outcome(results)
+    assert told == "entropy before the first wipeout: 0.9950, 0.9950."
+
+
+def test_the_page_has_these_claims_after_the_others(tmp_path):
+    page = search_claims.page(measured(tmp_path))
+    letters = [text[0] for text in page.split("\n## (")[1:]]
+    assert letters == sorted(letters)
+    assert set(CLAIMS) < set(letters)
