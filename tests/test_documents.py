@@ -15,7 +15,7 @@ from test_layering import LAYERS
 from xnas.paper.options import ReproduceConfig
 from xnas.paper.reproduce import reproduce
 from xnas.runs.sampling.pools import POOLS
-from xnas.runs.sampling.sample import EVALUATORS
+from xnas.runs.sampling.sample_job import EVALUATORS
 from xnas.samplers import SAMPLERS
 from xnas.space import ENCODINGS
 

@@ -5,7 +5,7 @@ import json
 from commands import call
 
 from xnas.cli.sample_description import WIDTH, part_lines
-from xnas.runs.sampling.sample import EVALUATORS, POOLS, SAMPLERS
+from xnas.runs.sampling.sample_job import EVALUATORS, POOLS, SAMPLERS
 from xnas.space import ENCODINGS
 
 

@@ -45,9 +45,10 @@ from xnas.errors import DatasetError, XnasError
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
 from xnas.runs.progress import SearchProgress, TrainProgress
-from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling import sample_job
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.search import resume_search, search
 from xnas.runs.train import resume_training, train
 from xnas.samplers import Result
@@ -756,10 +757,10 @@ class AsksOn:
 def sampling_samples(place):
     """Searches by sampling that can be resumed: all told, one open, none yet told."""
     evaluator = EvaluatorKind(lambda *_: AsksOn(known=True), "knows", needs_images=False)
-    with mock.patch.dict(EVALUATORS._entries, asks=evaluator), mock.patch.object(runs, "_draw"):
+    with mock.patch.dict(EVALUATORS._entries, asks=evaluator), mock.patch.object(sample_job, "_draw"):
         config = {"space": "nasbench201", "evaluator": "asks", "settings": "population=3,sample=2"}
         place.mkdir(parents=True)
-        runs.sample(SampleConfig(**config, evaluations=8, at_once=2, out=place / "whole"))
+        sample(SampleConfig(**config, evaluations=8, at_once=2, out=place / "whole"))
     (place / "whole" / "genotype.json").unlink()
     lines = (place / "whole" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
     for name, kept in (("open", 12), ("begun", 3)):
@@ -790,8 +791,11 @@ def make_sampling(place, draw, room):
 
     def read():
         evaluator = EvaluatorKind(lambda *_: AsksOn(), "asks", needs_images=False)
-        with mock.patch.dict(EVALUATORS._entries, asks=evaluator), mock.patch.object(runs, "_draw"):
-            return _resumed(lambda: runs.resume_sampling(run))
+        with (
+            mock.patch.dict(EVALUATORS._entries, asks=evaluator),
+            mock.patch.object(sample_job, "_draw"),
+        ):
+            return _resumed(lambda: resume_sampling(run))
 
     return read
 

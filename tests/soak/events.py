@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from xnas.runs.sampling.sample import SampleJob
+from xnas.runs.sampling.sample_job import SampleJob
 from xnas.runs.search import SearchJob
 from xnas.runs.train import TrainJob
 from xnas.space.benchmark_supernet import BenchmarkSupernet

@@ -21,8 +21,9 @@ from xnas.engine import load_checkpoint
 from xnas.errors import XnasError
 from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.sampling import sample as runs
+from xnas.runs.sampling import sample_job
 from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
+from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.train import resume_training, train
 
 KILLED, FINISHED, REFUSED, BROKEN = "killed", "finished", "refused", "broken"
@@ -85,11 +86,11 @@ def a_sampling(name, data=None, **settings):
     config = SampleConfig(**usual | {"evaluations": 5, "at_once": 2} | settings)
     if "noisy" not in EVALUATORS:
         EVALUATORS.add("noisy", EvaluatorKind(lambda *_: Noisy(), "a digest", needs_images=False))
-    runs._draw = lambda *_: None  # figures take a second each
+    sample_job._draw = lambda *_: None  # figures take a second each
     return Scenario(
         name,
-        lambda out, display: runs.sample(replace(config, out=out), data, display=display),
-        lambda out, display: runs.resume_sampling(out, data=data, display=display),
+        lambda out, display: sample(replace(config, out=out), data, display=display),
+        lambda out, display: resume_sampling(out, data=data, display=display),
         sampling=True,
     )
 

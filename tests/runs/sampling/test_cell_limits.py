@@ -11,7 +11,7 @@ from xnas.runs.cell_costs import CellCosts, Latencies
 from xnas.runs.limits import Limits
 from xnas.runs.options import LimitOptions
 from xnas.runs.sampling.cell_limits import CellLimits
-from xnas.runs.sampling.sample import SampleConfig
+from xnas.runs.sampling.config import SampleConfig
 from xnas.samplers import SAMPLERS
 from xnas.space import NETWORKS, SPACES, CellKind, Genotype, encoding_of
 from xnas.space.benchmark_network import BENCHMARK

@@ -1,57 +1,15 @@
 """Whole searches by sampling: run folders, resumption, refusals."""
 
 import json
-import os
-import signal
 from dataclasses import replace
 
 import pytest
-from benchmark_files import read_once
-from commands import call
-from nasbench201 import rows, write_table
-from searching import stripes
 
-from xnas import ConfigError, DatasetError, Genotype, SampleConfig, resume_sampling, sample
-from xnas.errors import DamagedFileError, FinishedError, RoundError
+from xnas import ConfigError, DatasetError, resume_sampling, sample
+from xnas.errors import DamagedFileError, FinishedError
 from xnas.process.interrupt import Interrupted
-from xnas.runs.displays import Silence
-from xnas.runs.sampling import sample as runs
-from xnas.runs.sampling.benchmark_evaluators import TableEvaluator
-from xnas.runs.sampling.pools import LocalPool, PoolKind
+from xnas.runs.sampling.pools import POOLS, LocalPool, PoolKind
 from xnas.samplers import SAMPLERS
-from xnas.space import create_model
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    return write_table(tmp_path_factory.mktemp("table") / "table.csv", rows())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _read_once():
-    with read_once():
-        yield
-
-
-@pytest.fixture
-def config(table, tmp_path, request):
-    if "figure" not in request.node.name:
-        request.getfixturevalue("no_figure")
-    return SampleConfig(
-        space="nasbench201",
-        evaluator="table",
-        truth=table,
-        settings="population=5,sample=2",
-        evaluations=12,
-        at_once=3,
-        out=tmp_path / "run",
-    )
-
-
-@pytest.fixture
-def no_figure(monkeypatch):
-    """Figures take a second each."""
-    monkeypatch.setattr(runs, "_draw", lambda *_: None)
 
 
 @pytest.fixture
@@ -65,7 +23,7 @@ def stop_after(monkeypatch):
                     raise Interrupted("stopped inside a training")
                 return super().result(which)
 
-        monkeypatch.setitem(runs.POOLS._entries, "local", PoolKind(Stopping, "stops"))
+        monkeypatch.setitem(POOLS._entries, "local", PoolKind(Stopping, "stops"))
 
     return install
 
@@ -74,29 +32,6 @@ def files(folder):
     return {
         p.name: p.read_bytes() for p in folder.iterdir() if p.name in {"ledger.jsonl", "genotype.json"}
     }
-
-
-def test_a_search_leaves_its_best_cell_ledger_curve_and_figure(config):
-    result = sample(config)
-    folder = config.out
-    assert result.out == str(folder)
-    assert Genotype.load(folder / "genotype.json") == result.genotype
-    values = [record.value for record in result.evaluations]
-    assert result.value == max(values) == result.evaluations[-1].best
-    assert result.cells[values.index(result.value)] == result.genotype
-    assert result.truth.arch == result.genotype.arch
-    curve = json.loads((folder / "curve.json").read_text())
-    assert (curve["format"], curve["version"]) == ("xnas-curve", 1)
-    assert [row["epochs"] for row in curve["evaluations"]] == [12 * n for n in range(1, 13)]
-    assert all(row["seconds"] > 0 for row in curve["evaluations"])
-    assert (folder / "figures" / "evaluations.svg").exists()
-    assert len((folder / "costs.jsonl").read_text().splitlines()) == 12
-    saved = json.loads((folder / "config.json").read_text())
-    assert (saved["kind"], saved["data"]) == ("sample", "cifar10")
-    assert repr(result).startswith(
-        f"SampleResult(out={str(folder)!r}, space='nasbench201', evaluations=12"
-    )
-    assert create_model(folder, channels=2, cells=1)  # what `xnas train RUN` builds
 
 
 @pytest.mark.parametrize("at", [0, 7])
@@ -140,20 +75,6 @@ def test_a_damaged_answer_is_written_again(config):
     assert files(config.out) == before
 
 
-def test_the_last_rung_has_the_epochs_of_an_evaluation(config):
-    pytest.importorskip("optuna")
-    settings = replace(config, sampler="halving", settings="min_epochs=12,eta=17", epochs=200)
-    sample(settings)
-    lines = [json.loads(line) for line in (config.out / "ledger.jsonl").read_text().splitlines()]
-    rungs = {line["number"]: line for line in lines if line["event"] == "ask"}
-    assert {rung["budget"] for rung in rungs.values()} == {12, 200}
-    for rung in rungs.values():
-        if rung["budget"] == 200:
-            assert rungs[rung["parent"]]["genotype"] == rung["genotype"]
-    told = [line for line in lines if line["event"] == "tell"]
-    assert all(line["at"] == rungs[line["number"]]["budget"] for line in told)
-
-
 def test_a_sampler_that_has_planned_cannot_be_given_more(config, monkeypatch):
     fixed = replace(SAMPLERS["evolution"], extendable=False)
     sample(config)
@@ -187,15 +108,6 @@ def test_what_changed_since_the_beginning_is_refused(config, tmp_path, table):
         resume_sampling(config.out)
 
 
-def test_the_limits_hold_for_the_answer(config):
-    result = sample(replace(config, max_params=400_000, max_macs=1e8))
-    assert max(record.parameters for record in result.evaluations) <= 400_000
-    with pytest.raises(
-        ConfigError, match=r"no cell of the space nasbench201 is within --max-params 1000: the least"
-    ):
-        sample(replace(config, max_params=1000, out=config.out.with_name("none")))
-
-
 @pytest.mark.parametrize(
     ("changes", "data", "words"),
     [
@@ -219,68 +131,6 @@ def test_what_cannot_be_used_is_refused_before_anything_is_written(config, chang
     with pytest.raises(ConfigError, match=words):
         sample(replace(config, **changes), data)
     assert not config.out.exists()
-
-
-@pytest.mark.parametrize("evaluator", ["surrogate", "shared"])
-def test_cells_that_grow_need_an_evaluator_that_takes_them(tmp_path, evaluator):
-    """On nasbench201 they have all edges from the beginning: see the remarks below."""
-    config = SampleConfig(sampler="progressive", evaluator=evaluator, out=tmp_path / "run")
-    data = None if evaluator == "surrogate" else stripes()
-    with pytest.raises(
-        ConfigError, match=rf"fewer nodes than the space darts has, which the evaluator {evaluator} can"
-    ):
-        sample(config, data)
-    assert not config.out.exists()
-
-
-@pytest.mark.parametrize("sampler", ["halving", "bohb"])
-def test_rungs_that_the_table_does_not_know_are_refused_with_those_that_it_knows(config, sampler):
-    pytest.importorskip("optuna")
-    config = replace(config, sampler=sampler, settings=None)
-    with pytest.raises(
-        ConfigError,
-        match=r"a training of 1 epoch, and .* --settings min_epochs=12,max_epochs=200,eta=17",
-    ):
-        sample(config)
-    with pytest.raises(ConfigError, match="a training of 36 epochs, and the table knows 12 and 200"):
-        sample(replace(config, settings="min_epochs=12,max_epochs=200"))
-    assert not config.out.exists()
-    sample(replace(config, settings="min_epochs=12,max_epochs=200,eta=17"))
-
-
-def test_all_failures_are_a_search_without_an_answer(config, monkeypatch):
-    def fail(*_):
-        raise RoundError("the loss is nan")
-
-    monkeypatch.setattr("xnas.runs.sampling.benchmark_evaluators.TableEvaluator.evaluate", fail)
-    with pytest.raises(
-        ConfigError, match=r"all of its 12 evaluations failed.*: the loss is nan; .*begin an"
-    ):
-        sample(config)
-
-
-def test_what_a_sampler_remarks_is_recorded_and_its_warning_shown(config, tmp_path):
-    said, warned = [], []
-
-    class Display(Silence):
-        def say(self, line):
-            said.append(line)
-
-        def warn(self, line):
-            warned.append(line)
-
-    few = replace(config, sampler="progressive", settings="steps=2,members=1", evaluations=24)
-    sample(few, display=Display())
-    curve = json.loads((tmp_path / "run" / "curve.json").read_text())
-    assert list(curve["remarks"]) == ["rank_correlation_2", "rank_correlation_3"]
-    assert any(line.startswith("sampler progressive: rank_correlation_2 ") for line in said)
-    assert warned == []
-    stuck = "controller=logits,learning_rate=5.0"
-    sample(
-        replace(few, sampler="controller", settings=stuck, evaluations=80, out=tmp_path / "stuck"),
-        display=Display(),
-    )
-    assert ["the controller has collapsed" in line for line in warned] == [True]
 
 
 def test_a_search_killed_at_any_byte_of_its_ledger_resumes_to_the_same(config):
@@ -316,21 +166,3 @@ def test_a_ledger_that_does_not_fit_costs_a_finished_search_nothing(config):
     with pytest.raises(DamagedFileError, match="its state is 'gone'"):
         resume_sampling(config.out, evaluations=20)
     assert before == {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
-
-
-def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch, capsys):
-    """Ctrl-C during the fifth evaluation: it is finished, and the search stops."""
-    evaluate = TableEvaluator.evaluate
-
-    def interrupted(self, trial, folder):
-        if trial.number == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-        return evaluate(self, trial, folder)
-
-    monkeypatch.setattr(TableEvaluator, "evaluate", interrupted)
-    flags = ["--space", "nasbench201", "--evaluator", "table", "--truth", config.truth, "--sampler"]
-    status, _, told = call(capsys, "sample", *flags, "random", "--out", config.out)
-    assert status == 130
-    assert told == f"xnas: stopped after evaluation 5; resume with: xnas sample --resume {config.out}\n"
-    assert not (config.out / "genotype.json").exists()
-    assert len(resume_sampling(config.out).evaluations) == 100

@@ -11,8 +11,7 @@ from searching import stripes, tiny
 from xnas import ConfigError, Genotype, SampleConfig, sample, search
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
-from xnas.runs.sampling import sample as runs
-from xnas.runs.sampling import shared_evaluator
+from xnas.runs.sampling import sample_job, shared_evaluator
 from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial
 from xnas.runs.sampling.sample import _usual_data
 from xnas.runs.truth import recorded_cell
@@ -92,7 +91,7 @@ def test_a_supernet_that_lost_experts_is_refused_before_the_folder_is_made(
 
 
 def test_a_whole_search_draws_cells_of_the_supernet(stopped, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "_draw", lambda *_: None)
+    monkeypatch.setattr(sample_job, "_draw", lambda *_: None)
     out, _ = stopped
     config = SampleConfig(
         weights=out,

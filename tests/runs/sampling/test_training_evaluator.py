@@ -13,8 +13,7 @@ from training import pictures, same_runs
 from xnas import Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import DamagedFileError
 from xnas.runs.lock import locked
-from xnas.runs.sampling import sample as runs
-from xnas.runs.sampling import training_evaluator
+from xnas.runs.sampling import sample_job, training_evaluator
 from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial, trial_folder
 from xnas.runs.train import TrainJob
 from xnas.samplers import Trial
@@ -133,7 +132,7 @@ def test_a_training_that_comes_apart_is_a_failed_trial_with_its_line(tmp_path):
 
 
 def test_a_search_by_trainings_is_resumed_and_its_ledger_has_no_test_accuracy(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "_draw", lambda *_: None)
+    monkeypatch.setattr(sample_job, "_draw", lambda *_: None)
     options = {"sampler": "random", "evaluations": 3, "epochs": 1, "seed": 2}
     config = SampleConfig(**TINY | options, out=tmp_path / "run")
     # Labels of the test images are wrong, so that no accuracy on them can be one on validation images.

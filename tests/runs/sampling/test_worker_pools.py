@@ -16,8 +16,7 @@ from worker_jobs import wait_for
 from xnas import SampleConfig, sample
 from xnas.errors import WorkerError
 from xnas.process.interrupt import Interrupted
-from xnas.runs.sampling import sample as runs
-from xnas.runs.sampling import worker_pools
+from xnas.runs.sampling import sample_job, worker_pools
 from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.sampling.pools import POOLS
 from xnas.samplers import Trial
@@ -37,7 +36,7 @@ CELL = Genotype.random("nasbench201", 0)
 @pytest.fixture
 def config(tmp_path, monkeypatch):
     """A search of 14 cells, of which two fail, on an evaluator that other processes can find."""
-    monkeypatch.setattr(runs, "_draw", lambda *_: None)
+    monkeypatch.setattr(sample_job, "_draw", lambda *_: None)
     marks = tmp_path / "marks"
     marks.mkdir()
     kind = EvaluatorKind(lambda *_: Noisy(marks, failing=(2, 9)), "a digest", needs_images=False)
