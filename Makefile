@@ -31,7 +31,7 @@ test: lint unit
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 
 unit: $(READY)
 	$(PYTEST) $(UNITS)
