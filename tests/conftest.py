@@ -30,3 +30,13 @@ def _own_cache(tmp_path_factory, monkeypatch):
 @pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def small_space():
+    """The DARTS space with two nodes, 5 edges per cell where that has 14: `space="small"`."""
+    from xnas.space import SPACES, SearchSpace  # noqa: PLC0415 - after the environment is set
+
+    SPACES.add("small", SearchSpace("small", SPACES["darts"].operations, nodes=2))
+    yield
+    del SPACES._entries["small"]

@@ -4,17 +4,19 @@ from dataclasses import replace
 
 import pytest
 import torch
-from searching import stripes, tiny
+from searching import small, stripes
 
 from xnas.engine import play_round
 from xnas.runs.prepare import prepare
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 ROUNDS = 8
 
 
 def exact_search(*, fused, guards=None, **space):
     """A search in float64, in its first epoch."""
-    settings = tiny(backend="reference", batch_size=8, **space)
+    settings = small(backend="reference", batch_size=8, **space)
     search = prepare(settings, stripes(2 * 8 * ROUNDS)).search
     search.settings = replace(search.settings, **guards or {})
     search.supernet.double()

@@ -2,10 +2,12 @@
 
 import pytest
 import torch
-from searching import engine
+from searching import small_engine
 
 from xnas.engine import end_epoch, play_round, restore_search, search_state
 from xnas.engine.balance import Balance
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 def test_it_grows_while_the_training_loss_is_lower_and_falls_after():
@@ -46,12 +48,12 @@ def test_its_tensor_stays_where_it_is():
 
 def test_a_search_moves_it_between_epochs_and_keeps_it_in_checkpoints():
     def balanced():
-        search = engine()
+        search = small_engine()
         search.balance = Balance("cpu")
         return search
 
     search = balanced()
-    assert "balance" not in search_state(engine())
+    assert "balance" not in search_state(small_engine())
     for _ in range(search.settings.rounds_per_epoch):
         play_round(search)
     record = end_epoch(search, seconds=1.0, memory_bytes=0, gap=None)

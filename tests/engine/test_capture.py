@@ -7,10 +7,12 @@ A stand-in warms up as a capture does and then "replays" by playing the step aga
 import pytest
 import torch
 from hooked import Corrected, Sampled, SecondOrder, hooked
-from searching import engine
+from searching import small_engine
 
 from xnas.engine import captured_round, end_epoch, play_round, search_state
 from xnas.engine.capture import WARM_UPS, copied, put_back
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def test_tensors_are_put_back_where_they_are_and_new_ones_become_zero():
 @pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("method", ["xnas", "darts"])
 def test_a_capture_in_the_middle_of_an_epoch_leaves_the_search_as_it_was(method):
-    search = engine(method=method, skip_dropout="0.5")
+    search = small_engine(method=method, skip_dropout="0.5")
     play_round(search)
     live = search_state(search)
     before, places = copied(live), {n: t.data_ptr() for n, t in tensors(live["supernet"]).items()}
@@ -94,7 +96,7 @@ def test_a_capture_in_the_middle_of_an_epoch_leaves_the_search_as_it_was(method)
 
 @pytest.mark.usefixtures("without_graphs")
 def test_a_capture_before_the_first_round_leaves_momenta_of_zero():
-    search = engine()
+    search = small_engine()
     before = copied(search.supernet.state_dict())
     captured_round(search)
     same(search.supernet.state_dict(), before)
@@ -115,8 +117,8 @@ def test_a_capture_before_the_first_round_leaves_momenta_of_zero():
 )
 def test_captured_rounds_are_the_plain_ones_with_deletions_between(arguments, without_graphs):
     epochs = 3 if "relaxation" in arguments else 2
-    plain = play(engine(**arguments), epochs, capture=False)
-    captured = play(engine(**arguments), epochs, capture=True)
+    plain = play(small_engine(**arguments), epochs, capture=False)
+    captured = play(small_engine(**arguments), epochs, capture=True)
     same(search_state(captured), search_state(plain))
     assert (captured.epoch, captured.rounds) == (epochs, 5 * epochs)
     assert captured.deleted == plain.deleted
@@ -126,7 +128,7 @@ def test_captured_rounds_are_the_plain_ones_with_deletions_between(arguments, wi
 
 @pytest.mark.usefixtures("without_graphs")
 def test_the_last_round_of_a_search_can_be_captured():
-    search = engine(epochs=1)
+    search = small_engine(epochs=1)
     for _ in range(4):
         play_round(search)
     captured_round(search)()
@@ -135,7 +137,7 @@ def test_the_last_round_of_a_search_can_be_captured():
 
 
 def test_batches_from_the_host_are_drawn_before_each_replay(without_graphs, monkeypatch):
-    plain, streamed = engine(), engine()
+    plain, streamed = small_engine(), small_engine()
     for source in (streamed.train, streamed.valid):
         source.capturable = False
     drawn = []

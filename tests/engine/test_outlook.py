@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from searching import close, engine
+from searching import close, small_engine
 
 from xnas.engine import impossible, outlook, play_round, worries
 from xnas.methods import Game
 from xnas.theory import expected_wipeout
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ def test_wipeouts_are_expected_when_the_gap_outgrows_the_reach(gap, relaxation, 
 
 @pytest.mark.parametrize(("accounting", "rounds"), [("update", 1), ("sample", 8 * 2)])
 def test_the_outlook_is_that_of_steady_gaps(accounting, rounds):
-    search = engine(epochs=10)
+    search = small_engine(epochs=10)
     for _ in range(5):
         play_round(search)
     game = Game(
@@ -53,7 +55,7 @@ def test_settings_that_allow_no_wipeout_are_reported_before_the_start():
 
 
 def test_skips_that_take_over_and_early_decisions_are_reported_once():
-    search = engine(epochs=9)
+    search = small_engine(epochs=9)
     for _ in range(5):
         play_round(search)
     record = close(search)

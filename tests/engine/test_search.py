@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from hooked import SPACES, Sampled, hooked
-from searching import engine, stripes
+from searching import small_engine, stripes
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -20,6 +20,8 @@ from xnas.engine.weighing import cell_weights, dropped
 from xnas.methods import Game
 from xnas.space.packing import pack
 
+pytestmark = pytest.mark.usefixtures("small_space")
+
 
 def values(parameters):
     return [p.detach().clone() for p in parameters]
@@ -31,7 +33,7 @@ def fill(search):
 
 
 def test_weights_and_mixtures_never_share_an_optimizer():
-    search = engine()
+    search = small_engine()
     mixtures = {id(m) for m in search.mixtures.values()}
     weights = {id(p) for g in search.weight_optimizer.param_groups for p in g["params"]}
     learned = {id(p) for g in search.method.param_groups for p in g["params"]}
@@ -41,7 +43,7 @@ def test_weights_and_mixtures_never_share_an_optimizer():
 
 
 def test_the_weight_step_moves_weights_alone():
-    search = engine()
+    search = small_engine()
     fill(search)
     before = values(search.mixtures.values())
     weights = values(search.weights)
@@ -53,7 +55,7 @@ def test_the_weight_step_moves_weights_alone():
 
 
 def test_the_architecture_step_moves_mixtures_alone_and_leaves_no_weight_gradient():
-    search = engine()
+    search = small_engine()
     fill(search)
     search.weight_optimizer.zero_grad()
     before = values(search.mixtures.values())
@@ -65,7 +67,7 @@ def test_the_architecture_step_moves_mixtures_alone_and_leaves_no_weight_gradien
 
 
 def test_rewards_are_the_negative_gradient_of_the_loss_with_every_expert_whole():
-    search = engine(skip_dropout="0.9")
+    search = small_engine(skip_dropout="0.9")
     fill(search)
     twin = copy.deepcopy(search.supernet)
     images, labels = search.valid_batch
@@ -76,7 +78,7 @@ def test_rewards_are_the_negative_gradient_of_the_loss_with_every_expert_whole()
 
 
 def test_per_sample_rewards_add_up_to_those_of_the_batch():
-    plain, fine = engine(), engine(accounting="sample")
+    plain, fine = small_engine(), small_engine(accounting="sample")
     fill(plain)
     fill(fine)
     assert torch.equal(plain.valid_batch[0], fine.valid_batch[0])
@@ -92,7 +94,7 @@ def test_per_sample_rewards_add_up_to_those_of_the_batch():
 
 
 def test_identities_are_dropped_one_draw_an_edge_and_cell_and_scaled_when_kept():
-    search = engine(skip_dropout="0.5")
+    search = small_engine(skip_dropout="0.5")
     seen = {kind: [] for kind in search.mixtures}
     for _ in range(200):
         for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
@@ -108,10 +110,10 @@ def test_identities_are_dropped_one_draw_an_edge_and_cell_and_scaled_when_kept()
 
 @pytest.mark.parametrize(("skips", "share"), [("0", 0.7), ("0.5", 0.5)])
 def test_with_expert_dropout_every_expert_has_draws_of_its_own(skips, share):
-    search = engine(skip_dropout=skips)
+    search = small_engine(skip_dropout=skips)
     search.settings = replace(search.settings, expert_dropout=0.3)
     seen = {kind: [] for kind in search.mixtures}
-    for _ in range(200):
+    for _ in range(600):
         for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
             seen[kind].append(mixture)
     for kind, draws in seen.items():
@@ -126,7 +128,7 @@ def test_with_expert_dropout_every_expert_has_draws_of_its_own(skips, share):
 
 
 def test_rewards_at_the_best_temperature_are_those_of_the_scaled_logits():
-    search = engine()
+    search = small_engine()
     search.settings = replace(search.settings, best_temperature=True)
     fill(search)
     twin = copy.deepcopy(search.supernet)
@@ -143,13 +145,13 @@ def test_rewards_at_the_best_temperature_are_those_of_the_scaled_logits():
 
 
 def test_without_dropout_the_weight_step_sees_the_mixtures_themselves():
-    search = engine(skip_dropout="0")
+    search = small_engine(skip_dropout="0")
     for kind, mixture in dropped(search, cell_weights(search, "weights")).items():
         assert torch.equal(mixture, search.supernet.spread()[kind])
 
 
 def test_a_fading_dropout_falls_over_the_epochs():
-    search = engine(skip_dropout="0.6:0", epochs=4)
+    search = small_engine(skip_dropout="0.6:0", epochs=4)
     seen = []
     for epoch in range(4):
         search.epoch = epoch
@@ -158,7 +160,7 @@ def test_a_fading_dropout_falls_over_the_epochs():
 
 
 def test_the_learning_rate_of_the_weights_is_a_cosine_from_0_025_towards_0_001():
-    search = engine(epochs=10)
+    search = small_engine(epochs=10)
     rates = []
     for epoch in range(10):
         search.epoch = epoch
@@ -170,13 +172,13 @@ def test_the_learning_rate_of_the_weights_is_a_cosine_from_0_025_towards_0_001()
 
 
 def test_a_low_learning_rate_of_the_weights_does_not_rise():
-    search = engine(epochs=4, weights_lr=1e-4)
+    search = small_engine(epochs=4, weights_lr=1e-4)
     for search.epoch in range(4):
         assert search.learning_rate() == 1e-4
 
 
 def test_rates_are_tensors_that_keep_their_places_from_epoch_to_epoch():
-    search = engine(skip_dropout="0.6:0", epochs=4)
+    search = small_engine(skip_dropout="0.6:0", epochs=4)
     rate, chance = search.rate, search.keep_chance
     assert search.weight_optimizer.param_groups[0]["lr"] is rate
     for epoch in range(4):
@@ -188,7 +190,7 @@ def test_rates_are_tensors_that_keep_their_places_from_epoch_to_epoch():
 
 
 def test_a_rate_set_from_outside_reaches_the_weight_step():
-    search = engine()
+    search = small_engine()
     fill(search)
     before = values(search.weights)
     search.rate.zero_()
@@ -207,7 +209,7 @@ def test_the_weights_gradient_is_clipped_by_its_norm_before_the_step():
 
 
 def test_a_checkpoint_with_the_rate_as_a_number_still_loads():
-    search, again = engine(), engine()
+    search, again = small_engine(), small_engine()
     play_round(search)
     state = copy.deepcopy(search_state(search))
     state["weight_optimizer"]["param_groups"][0] |= {"lr": 0.025, "fused": None}
@@ -222,7 +224,7 @@ def test_a_checkpoint_with_the_rate_as_a_number_still_loads():
 
 
 def test_weights_learn_on_one_half_and_mixtures_on_the_other():
-    search = engine()
+    search = small_engine()
     train, valid = (set(s.indices.tolist()) for s in (search.train, search.valid))
     assert not train & valid
     assert len(train | valid) == 80
@@ -404,7 +406,7 @@ def test_what_a_plain_supernet_cannot_do_is_told():
 
 
 def test_while_the_weights_warm_up_mixtures_rest_and_the_game_has_not_begun():
-    search = engine(epochs=4, warmup=0.5)
+    search = small_engine(epochs=4, warmup=0.5)
     assert search.settings.warmup_epochs == 2
     for epoch in range(4):
         search.begin_epoch()
@@ -425,12 +427,12 @@ def test_while_the_weights_warm_up_mixtures_rest_and_the_game_has_not_begun():
 
 
 def test_at_least_one_epoch_is_left_to_learn_in():
-    assert engine(epochs=1, warmup=0.9).settings.warmup_epochs == 0
-    assert engine(epochs=3, warmup=0.99).settings.warmup_epochs == 2
+    assert small_engine(epochs=1, warmup=0.9).settings.warmup_epochs == 0
+    assert small_engine(epochs=3, warmup=0.99).settings.warmup_epochs == 2
 
 
 def test_bfloat16_rounds_stay_near_those_in_float32():
-    plain, rough = engine(skip_dropout="0"), engine(skip_dropout="0", precision="bf16")
+    plain, rough = small_engine(skip_dropout="0"), small_engine(skip_dropout="0", precision="bf16")
     for search in (plain, rough):
         play_round(search)
     loss = [float(s.tally.train[0] / s.tally.train[2]) for s in (plain, rough)]
@@ -443,7 +445,7 @@ def test_the_game_of_a_search_counts_rounds_exactly():
         updates=15, examples=40, epochs=3, batch_size=8, replications={"normal": 1, "reduction": 2}
     )
     assert (game.rounds("normal"), game.rounds("reduction")) == (15, 15)
-    search = engine()
+    search = small_engine()
     assert search.settings.rounds_per_epoch == 5
     assert search.method.ledger(search.mixtures["normal"]).horizon == 15
 
@@ -506,7 +508,7 @@ def test_a_method_may_rest_in_some_rounds_in_which_the_loss_is_measured():
     ],
 )
 def test_a_method_may_bring_a_schedule_for_the_rate_of_the_weights(settings, rates):
-    search = engine(epochs=4, weights_lr=0.1)
+    search = small_engine(epochs=4, weights_lr=0.1)
     search.settings = replace(search.settings, final_learning_rate=0.02, **settings)
     found = []
     for search.epoch in range(4):

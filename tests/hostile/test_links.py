@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import training
-from searching import stripes, tiny
+from searching import small, stripes
 from trained import saved_run
 
 from xnas.benchmarks import TabularBenchmark
@@ -25,6 +25,8 @@ from xnas.runs.search import resume_search, search
 from xnas.runs.train import train
 from xnas.space import Genotype, create_model
 from xnas.space.authors_weights import load_authors_weights
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 class Stopping(Silence):
@@ -46,7 +48,7 @@ def stopped(tmp_path_factory):
     """A search with one checkpoint, in the middle of its only epoch."""
     path = tmp_path_factory.mktemp("stopped") / "run"
     with pytest.raises(Interrupted):
-        search(tiny(out=path, epochs=1), stripes(), display=Stopping())
+        search(small(out=path, epochs=1), stripes(), display=Stopping())
     return path
 
 
@@ -86,7 +88,7 @@ def test_a_run_folder_may_be_no_link(run, outside):
     for target in (outside, outside.parent / "nowhere"):
         link.symlink_to(target)
         with pytest.raises(ConfigError, match="is a link to"):
-            search(tiny(out=link), stripes())
+            search(small(out=link), stripes())
         with pytest.raises(ConfigError, match="is a link to"):
             train(training.tiny(out=link), training.pictures())
         with pytest.raises(ConfigError, match="is a link to"), filled_folder(link, overwrite=True):
@@ -182,7 +184,7 @@ def test_folders_that_may_not_be_looked_into_are_reported_in_one_line(tmp_path, 
     monkeypatch.setattr("pathlib.Path.is_symlink", refuse)
     for begin in (
         lambda: resume_search(tmp_path / "run", data=stripes()),
-        lambda: search(tiny(out=tmp_path / "run"), stripes()),
+        lambda: search(small(out=tmp_path / "run"), stripes()),
         lambda: filled_folder(tmp_path / "run").__enter__(),
     ):
         with pytest.raises(ConfigError, match=r"cannot write to .*run: Permission denied; "):

@@ -16,6 +16,8 @@ from xnas.runs.displays import Silence
 from xnas.runs.search import SearchJob, resume_search, search
 from xnas.runs.train import TrainJob, resume_training, train
 
+pytestmark = pytest.mark.usefixtures("small_space")
+
 LATE = 5  # a round or step of the second epoch or later, after a checkpoint
 OUT_OF_MEMORY = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
 CPU_OUT_OF_MEMORY = RuntimeError(
@@ -94,7 +96,7 @@ def pictures():
 
 def a_search(tmp_path, act):
     out = tmp_path / "run"
-    search(searching.tiny(epochs=4, out=out), few(), display=Spoiler(act))
+    search(searching.small(epochs=4, out=out), few(), display=Spoiler(act))
 
 
 def a_training(tmp_path, act):
@@ -182,7 +184,7 @@ def test_rewards_that_explode_are_refused_by_the_round_that_gives_them(tmp_path)
 def test_a_failure_before_the_first_checkpoint_says_that_nothing_was_kept(tmp_path):
     begin = Spoiler(raising(OUT_OF_MEMORY), after=1)
     with pytest.raises(RoundError, match=r"memory ran out .* nothing was saved"):
-        search(searching.tiny(out=tmp_path / "run"), searching.stripes(), display=begin)
+        search(searching.small(out=tmp_path / "run"), searching.stripes(), display=begin)
 
 
 def test_other_errors_are_not_taken_for_failures():
@@ -197,7 +199,7 @@ def test_a_failure_at_the_very_end_keeps_the_last_checkpoint_and_resumes_from_it
     out = tmp_path / "run"
     job = {"search": SearchJob, "train": TrainJob}[kind]
     begin, again = {"search": (search, resume_search), "train": (train, resume_training)}[kind]
-    small, data = {"search": (searching, few()), "train": (training, pictures())}[kind]
+    tiny, data = {"search": (searching.small, few()), "train": (training.tiny, pictures())}[kind]
 
     def fail(*_, **__):
         raise OUT_OF_MEMORY
@@ -205,7 +207,7 @@ def test_a_failure_at_the_very_end_keeps_the_last_checkpoint_and_resumes_from_it
     with monkeypatch.context() as patch:
         patch.setattr(job, "conclude", fail)
         with pytest.raises(RoundError, match=r"after the last .*memory ran out .* saved in .*\.pt"):
-            begin(small.tiny(epochs=1, out=out), data)
+            begin(tiny(epochs=1, out=out), data)
     assert len(again(out, data=data).epochs) == 1
 
 

@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from searching import TINY, stripes
+from searching import TINY as WHOLE
+from searching import stripes
 from torch.utils.data import TensorDataset
 
 from xnas import (
@@ -19,6 +20,8 @@ from xnas import (
     train,
 )
 
+pytestmark = pytest.mark.usefixtures("small_space")
+TINY = WHOLE | {"space": "small"}
 SMALL = {"cells": 3, "channels": 2, "batch_size": 8, "device": "cpu"}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from nasbench201 import rows, write_table
-from searching import stripes, tiny
+from searching import small, stripes
 from training import checkpoint, curve
 
 from xnas import ConfigError, Genotype, resume_search, search
@@ -30,6 +30,8 @@ from xnas.runs.search_config import SearchConfig, faithful
 from xnas.runs.search_plan import resolve
 from xnas.space import SPACES, SearchSpace
 from xnas.space.guards import UNGUARDED
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 class Listening(Silence):
@@ -59,7 +61,7 @@ def metrics(out):
 def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("search") / "run"
     display = Listening()
-    result = search(tiny(out=out, relaxation=0.02, gap_every=2), stripes(), display=display)
+    result = search(small(out=out, relaxation=0.02, gap_every=2), stripes(), display=display)
     return out, result, display
 
 
@@ -68,7 +70,7 @@ def test_a_search_ends_with_a_cell_of_one_expert_an_edge(finished):
     genotype = Genotype.load(out / "genotype.json")
     assert genotype == result.genotype
     assert result.rounds == 15
-    assert all(ledger.living == 14 for ledger in result.ledgers.values())
+    assert all(ledger.living == 5 for ledger in result.ledgers.values())
 
 
 def test_the_run_folder_holds_all_that_is_needed(finished):
@@ -89,8 +91,8 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
     assert config["config"]["skip_dropout"] == "0.5"
     assert [e["epoch"] for e in metrics(out)] == [1, 2, 3]
     reasons = json.loads((out / "discretization.json").read_text(encoding="utf8"))["edges"]
-    assert sum(edge["kept"] for edge in reasons) == 16
-    assert len(reasons) == 28
+    assert sum(edge["kept"] for edge in reasons) == 8
+    assert len(reasons) == 10
     assert result.epochs[-1].cost.seconds_per_round > 0
 
 
@@ -104,7 +106,7 @@ def test_every_epoch_records_its_cell_and_the_last_one_is_the_genotype(finished)
 def test_experts_leave_during_the_search_and_the_gap_is_measured_before_the_last_round(finished):
     _, result, _ = finished
     assert result.epochs[0].deleted or result.epochs[1].deleted
-    assert sum(len(e.deleted) for e in result.epochs) == 196 - 28
+    assert sum(len(e.deleted) for e in result.epochs) == 70 - 10
     assert result.epochs[1].gap is not None
     assert result.epochs[2].gap is not None
     assert result.epochs[2].weights_alive < result.epochs[0].weights_alive
@@ -120,7 +122,7 @@ def test_what_was_chosen_and_what_to_expect_is_said(finished):
 
 @pytest.mark.parametrize("method", ["xnas", pytest.param("darts", marks=pytest.mark.slow)])
 def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
-    config = tiny(relaxation=0.02, method=method, epochs=2)
+    config = small(relaxation=0.02, method=method, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
     path = tmp_path / "parts"
     with pytest.raises(Interrupted, match="stopped after round 4; resume with: xnas"):
@@ -139,7 +141,7 @@ def test_a_search_that_was_stopped_ends_like_one_that_was_not(tmp_path, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 10))])
 def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, stop):
-    config = tiny(relaxation=0.02, epochs=2)
+    config = small(relaxation=0.02, epochs=2)
     whole = search(SearchConfig(**_fields(config, out=tmp_path / "whole")), stripes())
     path, display = tmp_path / "parts", Listening(stop_after=stop)
     if stop == 10:  # nothing is left to stop
@@ -155,7 +157,7 @@ def test_a_stop_in_the_last_round_of_an_epoch_closes_the_epoch_first(tmp_path, s
 def test_other_images_are_not_resumed_on(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(Interrupted, match=r"resume with: xnas.resume_search\(.*data=...\)"):
-        search(tiny(out=path), stripes(), display=Listening(stop_after=2))
+        search(small(out=path), stripes(), display=Listening(stop_after=2))
     with pytest.raises(ConfigError, match="was given its images in memory; resume it with"):
         resume_search(str(path))
     with pytest.raises(ConfigError, match=r"the images are not those that the search in .* began with"):
@@ -165,7 +167,7 @@ def test_other_images_are_not_resumed_on(tmp_path):
 def test_images_that_are_gone_are_asked_for_where_they_were(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(Interrupted):
-        search(tiny(out=path), "digits", display=Listening(stop_after=2))
+        search(small(out=path), "digits", display=Listening(stop_after=2))
     _edit(path, lambda saved: saved.update(data="/nowhere"))
     told = (
         r"'/nowhere'; .*config\.json says that the run began with /nowhere: restore it, or write there"
@@ -228,7 +230,7 @@ def test_damaged_run_folders_are_named(tmp_path, spoil, words, stopped_run):
 def stopped_run(tmp_path_factory):
     path = tmp_path_factory.mktemp("stopped") / "run"
     with pytest.raises(Interrupted):
-        search(tiny(out=path), stripes(), display=Listening(stop_after=6))
+        search(small(out=path), stripes(), display=Listening(stop_after=6))
     return path
 
 
@@ -260,7 +262,9 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_leads_to_the_same_en
     out, result, _ = finished
     path, display = tmp_path / "run", Listening()
     with pytest.raises(Interrupted):
-        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=12))
+        search(
+            small(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=12)
+        )
     newest = Checkpoints(path / "checkpoints").files()[0]
     newest.write_bytes(newest.read_bytes()[:-1])
     (path / "metrics.jsonl").write_text('{"torn', encoding="utf8")
@@ -282,7 +286,7 @@ def test_checkpoints_are_taken_inside_an_epoch_when_the_last_is_old(tmp_path):
             kept = Checkpoints(path / "checkpoints").files()
             rounds.append((search.rounds, int(kept[0].name[:6]) if kept else 0))
 
-    search(tiny(out=path, epochs=2, checkpoint_minutes=0.0), stripes(), display=Looking())
+    search(small(out=path, epochs=2, checkpoint_minutes=0.0), stripes(), display=Looking())
     # One a round before; none after the last round of an epoch but that of the epoch itself.
     assert rounds == [(n, n - 1) for n in range(1, 11)]
 
@@ -309,7 +313,7 @@ def test_warnings_are_told_once_a_run_however_often_it_is_resumed(tmp_path, monk
         display = Listening(stop_after=stop)
         if stop == 5:
             with pytest.raises(Interrupted):
-                search(tiny(out=path), stripes(), display=display)
+                search(small(out=path), stripes(), display=display)
         elif stop:
             with pytest.raises(Interrupted):
                 resume_search(path, data=stripes(), display=display)
@@ -332,7 +336,7 @@ def test_a_run_that_was_killed_before_it_began_is_begun_again(tmp_path):
     scratch.write_text("{", encoding="utf8")
     with pytest.raises(ConfigError, match="killed before it wrote that is begun again by its first com"):
         resume_search(tmp_path)
-    search(tiny(out=tmp_path, epochs=1), stripes())
+    search(small(out=tmp_path, epochs=1), stripes())
     assert not scratch.exists()
 
 
@@ -340,7 +344,7 @@ def test_a_run_that_was_killed_before_it_began_is_begun_again(tmp_path):
 def test_a_folder_with_a_file_of_somebody_else_is_left_alone(tmp_path, name):
     (tmp_path / name).write_text("precious", encoding="utf8")
     with pytest.raises(ConfigError, match=f"is not empty: it holds {name}; choose another --out"):
-        search(tiny(out=tmp_path), stripes())
+        search(small(out=tmp_path), stripes())
     assert (tmp_path / name).read_text(encoding="utf8") == "precious"
 
 
@@ -348,7 +352,7 @@ def test_a_folder_with_a_file_of_somebody_else_is_left_alone(tmp_path, name):
 def of_seed_7(tmp_path_factory):
     path = tmp_path_factory.mktemp("seed 7") / "run"
     with pytest.raises(Interrupted):
-        search(tiny(out=path, seed=7), stripes(), display=Listening(stop_after=7))
+        search(small(out=path, seed=7), stripes(), display=Listening(stop_after=7))
     return path
 
 
@@ -464,7 +468,7 @@ def test_a_run_that_was_killed_between_checkpoint_and_metric_goes_on(tmp_path, f
     out, _, _ = finished
     path, display = tmp_path / "run", Listening(stop_after=6)
     with pytest.raises(Interrupted):
-        search(tiny(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=5))
+        search(small(out=path, relaxation=0.02, gap_every=2), stripes(), display=Listening(stop_after=5))
     (path / "metrics.jsonl").unlink()
     with pytest.raises(Interrupted):
         resume_search(path, data=stripes(), display=display)
@@ -511,26 +515,26 @@ def test_a_run_without_a_checkpoint_resumes_from_its_start(tmp_path, finished):
 def test_the_same_seed_gives_the_same_search_and_test_images_play_no_part(tmp_path, finished):
     out, result, _ = finished
     poison = torch.randint(0, 255, (10, 1, 8, 8), dtype=torch.uint8)
-    again = search(tiny(out=tmp_path / "again", relaxation=0.02, gap_every=2), stripes(test=poison))
+    again = search(small(out=tmp_path / "again", relaxation=0.02, gap_every=2), stripes(test=poison))
     assert again.genotype == result.genotype
     assert metrics(tmp_path / "again") == metrics(out)
 
 
 def test_without_wipeout_everybody_stays_to_the_end(tmp_path):
-    result = search(tiny(out=tmp_path / "all", wipeout=False, epochs=2), stripes())
-    assert result.epochs[-1].experts_alive == {"normal": 98, "reduction": 98}
+    result = search(small(out=tmp_path / "all", wipeout=False, epochs=2), stripes())
+    assert result.epochs[-1].experts_alive == {"normal": 35, "reduction": 35}
     assert sum(len(e.deleted) for e in result.epochs) == 0
 
 
 def test_per_sample_accounting_plays_every_round_of_its_horizon(tmp_path):
-    result = search(tiny(out=tmp_path / "fine", accounting="sample", epochs=2), stripes())
+    result = search(small(out=tmp_path / "fine", accounting="sample", epochs=2), stripes())
     assert result.ledgers["normal"].rounds == 10 * 8 * 1
     assert result.ledgers["reduction"].rounds == 10 * 8 * 2
     assert "several rounds shared one mixture" in result.ledgers["normal"].bound_note
 
 
 def test_darts_runs_by_its_own_protocol(tmp_path):
-    result = search(tiny(out=tmp_path / "darts", method="darts", epochs=1), stripes())
+    result = search(small(out=tmp_path / "darts", method="darts", epochs=1), stripes())
     assert result.ledgers == {}
     config = json.loads((tmp_path / "darts" / "config.json").read_text(encoding="utf8"))["config"]
     assert (config["skip_dropout"], config["include_none"], config["auto_augment"]) == ("0", True, False)
@@ -560,14 +564,14 @@ def test_devices_that_cannot_be_used_are_named(name, words):
 
 def test_a_batch_larger_than_a_half_is_named_and_nothing_is_written(tmp_path):
     with pytest.raises(ConfigError, match="batch of 64, but only 40 images in a half"):
-        search(tiny(out=tmp_path / "x", batch_size=64), stripes())
+        search(small(out=tmp_path / "x", batch_size=64), stripes())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, finished):
     out, _, _ = finished
     with pytest.raises(ConfigError, match=r"is not empty: it holds config.json; .*resume it with --"):
-        search(tiny(out=out), stripes())
+        search(small(out=out), stripes())
     with pytest.raises(ConfigError, match=r"is finished; its cell is in genotype.json"):
         resume_search(out)
     with pytest.raises(ConfigError, match=r"is no run folder: config.json is not there"):
@@ -613,7 +617,7 @@ def test_a_registered_space_and_method_of_one_s_own_are_searched_by_name(tmp_pat
     SPACES.add("test_space", SearchSpace("test_space", operations, nodes=2))
     METHODS.add("test_method", xnas_method)
     try:
-        config = tiny(out=tmp_path / "own", epochs=1, space="test_space", method="test_method")
+        config = small(out=tmp_path / "own", epochs=1, space="test_space", method="test_method")
         result = search(config, stripes())
         genotype = Genotype.load(tmp_path / "own" / "genotype.json")
     finally:
@@ -679,7 +683,7 @@ def test_a_warm_up_has_no_cell_no_truth_and_no_skips_that_lead(tmp_path):
     table = tmp_path / "table.csv"
     write_table(table, rows())
     display = Listening()
-    config = tiny(space="nasbench201", cells=1, epochs=4, warmup=0.5, truth=table, out=tmp_path / "run")
+    config = small(space="nasbench201", cells=1, epochs=4, warmup=0.5, truth=table, out=tmp_path / "run")
     result = search(config, stripes(), display=display)
     assert [record.cell is None for record in result.epochs] == [True, True, False, False]
     assert [record.truth is None for record in result.epochs] == [True, True, False, False]

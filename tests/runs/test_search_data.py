@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 from datasets_made import make_freiburg, make_image
-from searching import stripes, tiny
+from searching import small, stripes, tiny
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from xnas.data import ImageData
@@ -21,6 +21,8 @@ from xnas.runs.config_file import ConfigFile
 from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search import resume_search, search
+
+pytestmark = pytest.mark.usefixtures("small_space")
 
 
 class Forbidden:
@@ -55,7 +57,7 @@ def test_the_guard_guards():
 
 
 def test_a_whole_search_never_touches_test_images(tmp_path):
-    settings = tiny(out=tmp_path / "run", epochs=2, gap_every=1, relaxation=0.02, auto_augment=False)
+    settings = small(out=tmp_path / "run", epochs=2, gap_every=1, relaxation=0.02, auto_augment=False)
     result = search(settings, guarded())
     assert len(result.epochs) == 2
     assert result.genotype
@@ -63,7 +65,7 @@ def test_a_whole_search_never_touches_test_images(tmp_path):
 
 def test_a_resumed_search_does_not_either(tmp_path):
     out = tmp_path / "run"
-    search(tiny(out=out, epochs=1), guarded())
+    search(small(out=out, epochs=1), guarded())
     (out / "genotype.json").unlink()
     assert resume_search(out, data=guarded()).genotype
 
@@ -99,7 +101,7 @@ def test_unequal_classes_are_warned_of_unless_they_are_balanced(tmp_path):
     for balance in (False, True):
         listener = Listener()
         out = tmp_path / str(balance)
-        search(tiny(out=out, epochs=1, balance=balance), unequal(), display=listener)
+        search(small(out=out, epochs=1, balance=balance), unequal(), display=listener)
         assert any(told.startswith(line) for told in listener.lines) is not balance
         saved = json.loads((out / "config.json").read_text(encoding="utf8"))["config"]
         assert saved["balance"] is balance
@@ -118,9 +120,9 @@ def photos(tmp_path):
 
 def test_bad_images_stop_a_search_unless_they_are_skipped(tmp_path, photos):
     with pytest.raises(DatasetError, match=r"one/3.png .*leave it out with --skip-bad-images"):
-        search(tiny(out=tmp_path / "run"), str(photos))
+        search(small(out=tmp_path / "run"), str(photos))
     listener = Listener()
-    settings = tiny(out=tmp_path / "run", epochs=1, skip_bad_images=True, image_size=8, resize="pad")
+    settings = small(out=tmp_path / "run", epochs=1, skip_bad_images=True, image_size=8, resize="pad")
     search(settings, str(photos), display=listener)
     assert "1 bad image left out" in listener.lines[0]
     assert "to 8 x 8 (fit inside, then pad with black)" in listener.lines[0]
@@ -129,7 +131,7 @@ def test_bad_images_stop_a_search_unless_they_are_skipped(tmp_path, photos):
 def test_a_fold_is_searched_by_its_number(tmp_path):
     make_freiburg(tmp_path / "freiburg_groceries_dataset", each=20)
     listener = Listener()
-    settings = tiny(out=tmp_path / "run", epochs=1, fold=3, image_size=8, data_dir=tmp_path)
+    settings = small(out=tmp_path / "run", epochs=1, fold=3, image_size=8, data_dir=tmp_path)
     search(settings, "freiburg", display=listener)
     assert "fold 3 of 0..4" in listener.lines[0]
 
@@ -145,14 +147,17 @@ def test_a_fold_is_searched_by_its_number(tmp_path):
 )
 def test_settings_that_cannot_be_are_refused(arguments, words):
     with pytest.raises(ConfigError, match=words):
-        tiny(**arguments)
+        small(**arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (({"epochs": 1},), "data must be a dataset's name, a folder or images, got dict"),
-        ((tiny(), torch.zeros(4, 1, 8, 8)), "or images, got Tensor; xnas.ImageData makes images of ten"),
+        (
+            (tiny(), torch.zeros(4, 1, 8, 8)),
+            "or images, got Tensor; xnas.ImageData makes images of ten",
+        ),
         ((tiny(), 5), "data must be a dataset's name, a folder or images, got int"),
     ],
 )
@@ -167,7 +172,7 @@ def test_streamed_images_give_the_search_that_images_in_memory_give(tmp_path):
             tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (9 * number, 5, number % 2 * 90)
         )
     found = [
-        search(tiny(out=tmp_path / name, epochs=1, stream=stream), data)
+        search(small(out=tmp_path / name, epochs=1, stream=stream), data)
         for name, stream, data in (
             ("held", False, tmp_path / "data"),
             ("streamed", True, str(tmp_path / "data")),
@@ -195,7 +200,7 @@ def test_a_search_whose_decoding_process_is_killed_says_where_and_what_is_kept(t
     words = r"^after round \d+, epoch 2: a process .* died .*resume.*; the last good .*checkpoints/000"
     with pytest.raises(DatasetError, match=words):
         search(
-            tiny(out=tmp_path / "run", epochs=2, stream=True), str(tmp_path / "data"), display=Killer()
+            small(out=tmp_path / "run", epochs=2, stream=True), str(tmp_path / "data"), display=Killer()
         )
 
 
@@ -207,7 +212,7 @@ def test_a_resumed_search_reads_images_as_it_did_though_it_would_now_choose_othe
     for name, streams in (("held", False), ("streamed", True)):
         out = tmp_path / name
         monkeypatch.setattr("xnas.data.folders.streams", lambda *_, first=streams: first)
-        search(tiny(out=out, epochs=1), str(tmp_path / "data"))
+        search(small(out=out, epochs=1), str(tmp_path / "data"))
         saved = json.loads((out / "config.json").read_text(encoding="utf8"))
         assert saved["config"]["stream"] is streams
         (out / "genotype.json").unlink()
@@ -251,7 +256,7 @@ def test_a_run_that_was_begun_is_not_told_to_choose_another_out(tmp_path, monkey
 
 
 def test_a_run_of_another_kind_is_named_in_words(tmp_path):
-    search(tiny(out=tmp_path / "run", epochs=1), stripes(count=32))
+    search(small(out=tmp_path / "run", epochs=1), stripes(count=32))
     with pytest.raises(ConfigError, match="a search, not a training; resume it with: xnas search --r"):
         ConfigFile.read(tmp_path / "run", "train")
 
@@ -279,7 +284,7 @@ def test_sigterm_ends_a_run_whose_decoding_processes_were_stopped(tmp_path, monk
     monkeypatch.setattr("xnas.data.reader.CHECK_SECONDS", 0.2)
     for number in range(80):
         make_image(tmp_path / "data" / f"class {number % 2}" / f"{number}.png", (3 * number, 5, 9))
-    config = tiny(out=tmp_path / "run", stream=True, batch_size=4)
+    config = small(out=tmp_path / "run", stream=True, batch_size=4)
     words = r"^stopped after round \d; resume with: xnas search --resume .*\(images did not come; not"
     with pytest.raises(Interrupted, match=words):
         search(config, str(tmp_path / "data"), display=Stalling())
