@@ -56,16 +56,13 @@ def mentions():
 
 
 def run(command, folder):
-    """Run a command with this environment's programs, in `folder`."""
-    program, *arguments = command.split()
-    programs = {
-        "xnas": [sys.executable, "-m", "xnas"],
-        "python": [sys.executable],
-    }
+    """Exit status and output of a script, run with this environment's Python in `folder`."""
+    _, *arguments = command.split()
     arguments = [str(ROOT / a) if a.startswith("examples/") else a for a in arguments]
-    return subprocess.run(
-        [*programs[program], *arguments], cwd=folder, capture_output=True, text=True, check=False
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
+    return done.returncode, done.stdout, done.stderr
 
 
 def without_times(text):
@@ -79,11 +76,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("command", "output"), [*sessions()])
-def test_commands_run_and_print_what_the_documents_show(command, output, folder):
-    done = run(command, folder)
-    assert done.returncode == 0, done.stderr
+def test_commands_run_and_print_what_the_documents_show(command, output, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    program, *arguments = command.split()
+    is_xnas = program == "xnas"
+    status, out, err = call(capsys, *arguments) if is_xnas else run(command, folder)
+    assert status == 0, err
     for line in without_times(output).splitlines():
-        assert line in without_times(done.stdout)
+        assert line in without_times(out)
 
 
 SLOW = {

@@ -508,6 +508,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_one_thread")
 def test_erratum_25_at_the_optimal_rate_gradient_descent_selects_as_well() -> None:
     page = block("stochastic")
@@ -522,6 +523,7 @@ def test_erratum_25_at_the_optimal_rate_gradient_descent_selects_as_well() -> No
     assert gd.regret > 5 * xnas.regret
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_one_thread")
 def test_erratum_33_growth_of_regret_with_the_number_of_experts() -> None:
     page = block("stochastic")

@@ -265,7 +265,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("end", "status", "said"),
     [
-        ("print('done')", 0, ""),
+        pytest.param("print('done')", 0, "", marks=pytest.mark.slow),
         ("raise ValueError('mine')", 1, "ValueError: mine"),
     ],
 )

@@ -211,8 +211,15 @@ def test_the_model_has_its_average_for_a_while_and_then_the_very_weights_again()
     same(training.average.state_dict(), mean)
 
 
-@pytest.mark.parametrize("at", [(1, 0), (1, 2), (2, 3)])
-@pytest.mark.parametrize(("fused", "mixup"), [(False, None), (True, None), (True, 0.4)])
+@pytest.mark.parametrize(
+    ("at", "fused", "mixup"),
+    [
+        ((1, 2), False, None),
+        ((1, 0), True, None),
+        ((1, 2), True, 0.4),
+        ((2, 3), True, 0.4),
+    ],
+)
 def test_a_training_goes_on_where_it_stood_bit_for_bit(at, fused, mixup):
     options = {
         "fused": fused,

@@ -18,6 +18,7 @@ from xnas import Genotype
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.space import SPACES
 
+pytestmark = pytest.mark.slow  # its searches are read for seconds
 ROOT = Path(__file__).parents[2]
 NAMES = ("darts_space_records", "warm_searches", "few_searches")
 ARCHIVES = [ROOT / "results" / f"{name}.tar.gz" for name in NAMES]

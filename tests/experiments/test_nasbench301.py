@@ -95,6 +95,7 @@ def test_jobs_wait_for_the_files_of_found_cells(root, capsys):
     assert "13 of 13 jobs left" in told
 
 
+@pytest.mark.slow
 def test_a_rehearsal_trains_collects_and_has_nothing_left(root, capsys):
     given = words(root, "--runs", str(root / "runs"), "--out", str(root / "out"), "--only")
     assert nasbench301.main([*given, "nasbench301-xnas"]) == 0

@@ -78,6 +78,7 @@ def test_results_and_begun_runs_are_collected_without_the_best_weights(begun):
     assert made[1].stat().st_size < size
 
 
+@pytest.mark.slow
 def test_a_training_that_travelled_ends_as_one_that_was_never_stopped(begun, tmp_path):
     here, jobs, _ = begun
     there = ResultsFile(tmp_path / "nasbench301.jsonl")

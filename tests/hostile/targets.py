@@ -607,7 +607,7 @@ class Stopping(Silence):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-SMALL = {"cells": 3, "channels": 2, "epochs": 1, "batch_size": 64, "device": "cpu"}
+SMALL = {"cells": 3, "channels": 2, "epochs": 1, "batch_size": 200, "device": "cpu"}
 VARIANTS = {
     "search": ("search", "search stopped", "search of darts stopped"),
     "train": ("train", "train stopped"),

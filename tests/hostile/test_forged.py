@@ -178,7 +178,10 @@ def test_a_forged_checkpoint_of_a_training_is_refused_before_the_first_step(
         resume_training(run, data=training.pictures())
 
 
-@pytest.mark.parametrize("name", ["momentum", "weight_decay", "nesterov", "lr"])
+@pytest.mark.parametrize(
+    "name",
+    ["lr", *(pytest.param(n, marks=pytest.mark.slow) for n in ("momentum", "weight_decay", "nesterov"))],
+)
 def test_settings_of_an_optimizer_are_those_of_the_run(searches, stopped_training, tmp_path, name):
     def change(state):
         key = "weight_optimizer" if "supernet" in state else "optimizer"

@@ -190,6 +190,7 @@ class TestBfloat16:
             x = x.relu()  # the interpreter takes a negative bfloat16 for a positive one
         sides.compare(function, gradient, x, weight, **numbers_of(sides, shape, SORTED))
 
+    @pytest.mark.slow
     def test_gradients_of_the_weights(self, sides, shape):
         x, weight, gradient = drawn(sides, shape, SORTED, torch.bfloat16)
         numbers = numbers_of(sides, shape, SORTED)
@@ -249,6 +250,7 @@ def test_without_a_relu_everything_flows_back(sides, shape):
         assert torch.equal(free, side(input_gradient, gradient, x.exp(), weight, **numbers))
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     x, weight, gradient = drawn(sides, SMALL[7], SORTED)
     numbers = numbers_of(sides, SMALL[7], SORTED)

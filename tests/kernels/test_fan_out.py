@@ -134,6 +134,7 @@ def test_large_means_do_not_cancel(sides):
     assert torch.allclose(scale.double(), expected, rtol=2e-4)
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     drawn = Drawn(sides, SMALL[2], ALL, True)
     sides.repeat(multiplied, drawn.gradients, *drawn.experts, routes=drawn.routes, rewarded=True)

@@ -80,6 +80,7 @@ class TestKernels:
         sides.compare(mixed, *given, sides.whole(*slots), sides.draw(len(slots)))
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     given, weights = drawn(sides, SMALL[2]), sides.draw(len(TERMS))
     slots, targets = sides.whole(*TERM_SLOTS), sides.whole(*TARGETS)

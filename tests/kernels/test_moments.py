@@ -54,6 +54,7 @@ def test_kernels_equal_their_plain_versions(sides, shape, dtype):
     sides.compare(moments, *drawn(sides, shape, dtype))
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     sides.repeat(moments, *drawn(sides, SMALL[3]))
 

@@ -61,8 +61,7 @@ class TestKernels:
         sides.compare(product, *drawn(sides, shape, transposed=transposed))
 
     # One pixel has no deviation: 1 / sqrt(1e-5) would magnify its roundings.
-    @pytest.mark.parametrize("shape", SHAPES[1:])
-    @pytest.mark.parametrize("running", [False, True])
+    @cases(shape=SHAPES[1:], running=[True, pytest.param(False, marks=pytest.mark.slow)])
     def test_products_with_their_moments(self, sides, shape, running):
         x, weight = drawn(sides, shape, transposed=running)
         sides.compare(with_moments, x, weight, *running_statistics(sides, shape), running=running)
@@ -188,6 +187,7 @@ class TestBfloat16:
             torch.testing.assert_close(found.double(), right, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     statistics = running_statistics(sides, SMALL[3])
     sides.repeat(with_moments, *drawn(sides, SMALL[3]), *statistics, running=True)

@@ -156,6 +156,7 @@ def test_what_is_not_finite_is_taken_as_pytorch_takes_it(sides, stride, dtype, u
     assert torch.equal(found.isnan(), pixels(max_pool2d(images(x), 3, stride, 1), x).isnan())
 
 
+@pytest.mark.gpu  # the interpreter has one order
 @strides
 def test_two_launches_give_the_same_bits(sides, stride):
     x = sides.draw(*SMALL[0])

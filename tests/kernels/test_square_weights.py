@@ -109,5 +109,6 @@ def test_what_is_compiled_depends_on_no_number_of_slots(sides, monkeypatch):
     assert all(constants == seen[0] for constants in seen)
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     sides.repeat(square_weight_gradient, *drawn(sides, SMALL[1]))

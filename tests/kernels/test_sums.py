@@ -68,5 +68,6 @@ def test_what_is_not_finite_stays_in_its_column(sides):
     assert int(sides.kernel(summed, partial).isfinite().sum()) == 198
 
 
+@pytest.mark.gpu  # the interpreter has one order
 def test_two_launches_give_the_same_bits(sides):
     sides.repeat(summed, sides.draw(100, 50))

@@ -1,8 +1,11 @@
 """Rows of the paper with our counts; `test_tables.py` compares their entries with the paper."""
 
+import pytest
+
 from xnas.paper.compared_rows import compared_rows
 
 
+@pytest.mark.slow
 def test_a_row_is_compared_with_every_cell_that_it_could_mean():
     snas = [row.cell for row in compared_rows(1) if row.paper.row == "SNAS"]
     assert snas == ["snas_mild", "snas_moderate"]

@@ -1,8 +1,11 @@
 """Tables of the sizes of published cells and of XNAS's networks."""
 
+import pytest
+
 from xnas.paper import size_tables
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_networks():
     networks = size_tables.size_records(["xnas"])
     variants = size_tables.xnas_variants()

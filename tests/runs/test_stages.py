@@ -172,7 +172,7 @@ class Stopping(Silence):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("after", [10, 11])
+@pytest.mark.parametrize("after", [pytest.param(10, marks=pytest.mark.slow), 11])
 def test_a_run_stopped_at_the_first_round_of_a_stage_or_inside_it_resumes_alike(staged, tmp_path, after):
     staged(FRESH)
     display = Stopping(0)

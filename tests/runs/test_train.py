@@ -496,7 +496,7 @@ def test_finished_and_foreign_folders_are_left_alone(tmp_path, finished, stopped
         train(tiny(out=tmp_path / "file"), pictures())
 
 
-@pytest.mark.parametrize("stop", [None, 7])
+@pytest.mark.parametrize("stop", [pytest.param(None, marks=pytest.mark.slow), 7])
 def test_a_loss_that_is_no_number_stops_and_the_last_good_checkpoint_stays(tmp_path, stop):
     """Also where Ctrl-C comes right after: what is broken is not saved."""
     out = tmp_path / "run"
@@ -602,7 +602,7 @@ def test_folders_that_cannot_be_trained_on_are_told_before_anything_is_written(t
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("words", ["xnas version 2", "run"])
+@pytest.mark.parametrize("words", ["xnas version 2", pytest.param("run", marks=pytest.mark.slow)])
 def test_a_damaged_model_is_told_by_its_error_not_by_the_name_of_its_folder(tmp_path, finished, words):
     whole, _, _ = finished
     out, display = tmp_path / words, Listening()

@@ -43,7 +43,14 @@ def takes(name, space):
     return spaces is None or space in spaces
 
 
-CASES = [(name, space) for name in SAMPLERS for space in SPACES_HERE if takes(name, space)]
+DEAR = {("latent", "nasnet"), ("progressive", "darts")}
+"""Seconds each; another space covers the same lines."""
+CASES = [
+    pytest.param(name, space, marks=[pytest.mark.slow] * ((name, space) in DEAR))
+    for name in SAMPLERS
+    for space in SPACES_HERE
+    if takes(name, space)
+]
 NAMES = list(SAMPLERS)
 
 
@@ -121,7 +128,7 @@ class TestEverySampler:
         most = max((trial.budget or 0, value) for trial, value in played)
         assert sampler.best() == next(t for t, value in played if (t.budget or 0, value) == most)
 
-    @pytest.mark.parametrize("window", [1, 3])
+    @pytest.mark.parametrize("window", [pytest.param(1, marks=pytest.mark.slow), 3])
     def test_a_replayed_ledger_continues_as_if_nothing_had_happened(self, name, window):
         events = []
         play(made(name), planted, FEW, window=window, events=events)
@@ -155,7 +162,13 @@ def test_the_planted_cell_is_found(name):
         assert max(value for _, value in islice(play(sampler, planted, 300), 300)) == 1
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"random"} - set(FINDS_THE_BEST) - NOT_COMPARED))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LEAST_MEAN))
+        for name in sorted(set(NAMES) - {"random"} - set(FINDS_THE_BEST) - NOT_COMPARED)
+    ],
+)
 def test_others_are_better_than_random_search_on_average(name):
     """The mean of ten seeds of the best value among so many evaluations as random search has."""
     evaluations = MORE.get(name, 40)
