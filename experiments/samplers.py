@@ -76,8 +76,9 @@ def _job(evaluator: str, sampler: str, seeds: int, planned: float = 60.0, **opti
     )
 
 
-MANY, SOME, FEW = 500, 50, 20
-"""Seeds: of samplers that fit no network, of those that fit quickly, and of all others."""
+MANY, SOME, FEW, LEAST = 500, 50, 20, 10
+"""Seeds: of samplers that fit no network, of those that fit quickly, of others, and of those that take
+more than half a minute per search."""
 JOBS = (
     _job("table", "random", MANY),
     _job("table", "evolution", MANY),
@@ -99,8 +100,8 @@ JOBS = (
     _job("surrogate", "controller", FEW, controller="logits"),
     _job("surrogate", "controller", FEW),
     _job("surrogate", "latent", FEW),
-    _job("surrogate", "bananas", FEW),
-    _job("surrogate", "npenas", FEW),
+    _job("surrogate", "bananas", LEAST),
+    _job("surrogate", "npenas", LEAST),
     _job("surrogate", "tpe", FEW),
     _job("surrogate", "proxy", FEW, proxy="params"),
 )
