@@ -66,7 +66,7 @@ def test_a_judge_evaluates_cells_of_darts(run, tmp_path):
         (["--resume", "nowhere"], "there is no folder nowhere; give the folder of a run"),
         (["digits", "--resume", "nowhere"], "--resume uses the data of the run; leave digits out"),
         (["--evaluations", "0"], "--evaluations must be at least 1, got 0"),
-        (["--max-params", "5"], "no cell of the space nasbench201 is within the limits"),
+        (["--max-params", "5"], "no cell of the space nasbench201 is within --max-params 5"),
     ],
 )
 def test_refusals_are_one_line(run, flags, given, words):
