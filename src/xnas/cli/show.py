@@ -29,7 +29,7 @@ def show(
     cell
         A published cell or network by name (xnas, darts_v2, xnas_large), a genotype file (JSON), a
         string of NAS-Bench-201, or the run folder of a search. Also a wiring by name (ws-4-0.75-0:
-        generator, parameters, seed) or file.
+        generator, parameters, seed) or file, or a residual network (resnet-20).
     zoo
         List all published cells instead.
     svg
@@ -56,7 +56,14 @@ def show(
     from xnas.cli.wiring_description import wiring_text  # noqa: PLC0415
     from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
     from xnas.runs.cells import architecture_of  # noqa: PLC0415
-    from xnas.space import NETWORKS, PRESETS, Wiring, list_cells, zoo_cell  # noqa: PLC0415
+    from xnas.space import (  # noqa: PLC0415
+        NETWORKS,
+        PRESETS,
+        Genotype,
+        Wiring,
+        list_cells,
+        zoo_cell,
+    )
     from xnas.space.zoo import genotype_file, is_arch  # noqa: PLC0415
 
     _require_one_use(cell, zoo=zoo, svg=svg, truth=truth, as_json=as_json)
@@ -75,6 +82,11 @@ def show(
     genotype = architecture_of(published or cell)
     if isinstance(genotype, Wiring):
         say(wiring_text(cell, genotype, svg=svg, truth=truth))
+        return
+    if not isinstance(genotype, Genotype):
+        if svg is not None or truth is not None:
+            raise ConfigError(f"--svg and --truth are about cells, and {cell} has none; leave them out")
+        say(f"{printable(genotype.origin)}\n\n{own_size_lines(genotype)}")
         return
     where = cell if published or is_arch(cell) else genotype_file(cell)
     judged = None if truth is None else truth_lines(cell, genotype, truth)

@@ -34,7 +34,7 @@ def train(
     cell
         The run folder of a search or of another training, a genotype file, a published cell (`xnas show
         --zoo` lists them), xnas_small, xnas_medium or xnas_large. Also a wiring by file or name
-        (ws-4-0.75-0: generator, parameters, seed).
+        (ws-4-0.75-0: generator, parameters, seed), or a residual network (resnet-20).
     data
         A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
         them). Default: the images of the run that the cell comes from; for other cells the digits.

@@ -8,7 +8,6 @@ from xnas.cli.cell_description import own_size_lines
 from xnas.errors import ConfigError
 from xnas.report.wirings import wiring_lines
 from xnas.space import Wiring
-from xnas.space.wiring import is_wiring_name
 from xnas.space.zoo import genotype_file
 from xnas.words import printable
 
@@ -17,7 +16,7 @@ def wiring_text(cell: str, wiring: Wiring, *, svg: Path | None, truth: Path | No
     """Graphs and sizes for the terminal; also draws the graphs into a file if one is given."""
     if truth is not None:
         raise ConfigError(f"--truth knows cells, and {cell} is a wiring; leave it out")
-    where = cell if is_wiring_name(cell) else genotype_file(cell)
+    where = cell if Wiring.is_name(cell) else genotype_file(cell)
     lines = [
         f"{printable(where)}, {wiring.origin}",
         "",

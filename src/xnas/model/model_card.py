@@ -16,12 +16,13 @@ from xnas.data.consistency import is_plain_text
 from xnas.data.sizes import require_resize
 from xnas.errors import ConfigError, DamagedFileError, VersionError, XnasError
 from xnas.files import open_plain
-from xnas.space import Architecture, Genotype, Network, NetworkSpec
+from xnas.space import Architecture, Genotype, Network, NetworkSpec, Wiring
 from xnas.space.architecture import ARCHITECTURES
 from xnas.words import short
 
-FORMAT, VERSION = "xnas-model", 2
-"""Version 1 has a genotype; version 2 may have a wiring instead."""
+FORMAT, VERSION = "xnas-model", 3
+"""Version 1 has a genotype, version 2 a wiring, version 3 another architecture."""
+VERSIONS = {Genotype.key: 1, Wiring.key: 2}
 CARD_FILE = "model.json"
 DAMAGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What values of the wrong kind raise."""
@@ -120,7 +121,7 @@ def card_to_json(card: ModelCard, digest: str | None = None) -> dict[str, Any]:
     plain = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in left_out}
     return {
         "format": FORMAT,
-        "version": 1 if card.architecture.key == Genotype.key else VERSION,
+        "version": VERSIONS.get(card.architecture.key, VERSION),
         **plain,
         "network": card.network.to_json(),
         "figures": dict(card.figures),

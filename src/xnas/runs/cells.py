@@ -6,14 +6,14 @@ from pathlib import Path
 from shlex import quote
 
 from xnas.errors import GenotypeError, VersionError
-from xnas.space import Genotype, Wiring, find_architecture
+from xnas.space import Architecture, find_architecture
 from xnas.space.architecture import Found, run_of
 
 TRAINING_FILE = "recipe.json"
 """What a training's run folder has and a search's has not."""
 
 
-def architecture_of(cell: str | Path | Genotype | Wiring | Found) -> Genotype | Wiring:
+def architecture_of(cell: str | Path | Architecture | Found) -> Architecture:
     """Return the architecture of a name, a string, a file or a run folder.
 
     The error for a damaged file in a run folder names the command that writes it again.
@@ -32,7 +32,7 @@ def architecture_of(cell: str | Path | Genotype | Wiring | Found) -> Genotype | 
         ) from error
 
 
-def _run_with_file(cell: str | Path | Genotype | Wiring | Found) -> Path | None:
+def _run_with_file(cell: str | Path | Architecture | Found) -> Path | None:
     try:
         return run_of(cell)
     except GenotypeError:  # no such file, or a folder without one

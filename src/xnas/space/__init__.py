@@ -14,6 +14,7 @@ from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype, cell_dep
 from xnas.space.network import NETWORKS, Network
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.parent import ParentNetwork
+from xnas.space.resnet import ResNet
 from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
 from xnas.space.wiring import Wiring
 from xnas.space.zoo import PRESETS, find_genotype, list_cells, zoo_cell
@@ -33,6 +34,7 @@ __all__ = [
     "NetworkSpec",
     "ParentNetwork",
     "Position",
+    "ResNet",
     "SearchSpace",
     "SpaceDefaults",
     "Wiring",

@@ -1,19 +1,20 @@
 """The seam between a description of a network and everything that trains, saves and exports networks.
 
-A `Genotype` is one such description, a `Wiring` another. Code that only builds a network of it, or keeps
-it in a file, takes an `Architecture`, so that a network of another shape needs no changes there.
+A `Genotype` is one such description, a `Wiring` or a `ResNet` another. Code that only builds a network of
+it, or keeps it in a file, takes an `Architecture`, so that a network of another shape needs no changes
+there.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 from xnas.errors import GenotypeError
 from xnas.space.description_file import parse_object, read_text
 from xnas.space.genotype import Genotype
-from xnas.space.wiring import FORMAT as WIRING_FORMAT
-from xnas.space.wiring import Wiring, is_wiring_name
+from xnas.space.resnet import ResNet
+from xnas.space.wiring import Wiring
 from xnas.space.zoo import genotype_file, named_genotype
 
 if TYPE_CHECKING:
@@ -43,11 +44,38 @@ class Architecture(Protocol):
         """Return JSON text that the class reads again."""
 
 
-ARCHITECTURES: dict[str, type[Genotype | Wiring]] = {
+class Readable(Architecture, Protocol):
+    """An architecture that is read from files."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; anything else is a GenotypeError."""
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a file."""
+
+
+class Named(Readable, Protocol):
+    """An architecture that has names of its own kind: `ws-4-0.75-0`, `resnet-20`."""
+
+    @staticmethod
+    def is_name(cell: object) -> bool:
+        """Whether a cell is given by such a name."""
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The architecture of a name."""
+
+
+ARCHITECTURES: dict[str, type[Readable]] = {
     Genotype.key: Genotype,
     Wiring.key: Wiring,
+    ResNet.key: ResNet,
 }
-"""The classes, by key."""
+"""The classes, by key. A layer below may add one, with its names to those of `NAMED`."""
+NAMED: list[type[Named]] = [Wiring, ResNet]
+"""Those that have names."""
 
 
 @runtime_checkable
@@ -59,33 +87,40 @@ class Found(Protocol):
         """The cell."""
 
 
-def find_architecture(cell: str | Path | Genotype | Wiring | Found) -> Genotype | Wiring:
+def find_architecture(cell: str | Path | Architecture | Found) -> Architecture:
     """Return what is meant by a name, a string, a file, a run folder or what a search returned.
 
-    Names are those of published cells, and `ws-4-0.75-0` and the like of wirings.
+    Names are those of published cells, `ws-4-0.75-0` and the like of wirings, and `resnet-20` of
+    residual networks.
     """
-    if isinstance(cell, Genotype | Wiring):
+    if isinstance(cell, tuple(ARCHITECTURES.values())):
         return cell
     if isinstance(cell, Found) and isinstance(cell.genotype, Genotype):
         return cell.genotype
-    if is_wiring_name(cell):
-        return Wiring.named(str(cell))
-    return named_genotype(cell) or load_architecture(genotype_file(cell))
+    kind = kind_of_name(cell)
+    if kind is not None:
+        return kind.named(str(cell))
+    return named_genotype(cell) or load_architecture(genotype_file(cell))  # type: ignore[arg-type]  # refuses others
 
 
-def run_of(cell: str | Path | Genotype | Wiring | Found) -> Path | None:
+def kind_of_name(cell: object) -> type[Named] | None:
+    """The kind of architecture that a name is of; None for cells, files and all else."""
+    return next((kind for kind in NAMED if kind.is_name(cell)), None)
+
+
+def run_of(cell: str | Path | Architecture | Found) -> Path | None:
     """The run folder that `find_architecture` would take this cell from, if it is one."""
-    if not isinstance(cell, str | Path) or is_wiring_name(cell) or named_genotype(cell) is not None:
+    if not isinstance(cell, str | Path) or kind_of_name(cell) or named_genotype(cell) is not None:
         return None
     path = genotype_file(cell)
     return None if path == Path(cell) else path.parent
 
 
-def load_architecture(path: Path) -> Genotype | Wiring:
-    """Read a file of either format; what is neither is refused as a genotype."""
+def load_architecture(path: Path) -> Architecture:
+    """Read a file of any format; what is none of them is refused as a genotype."""
     text = read_text(path, Genotype.key)
     try:
-        wired = parse_object(text, Genotype.key).get("format") == WIRING_FORMAT
-        return (Wiring if wired else Genotype).from_json(text)
+        form = str(parse_object(text, Genotype.key).get("format"))
+        return ARCHITECTURES.get(form.removeprefix("xnas-"), Genotype).from_json(text)
     except GenotypeError as error:
         raise type(error)(f"{path}: {error}") from error

@@ -11,15 +11,13 @@ from xnas.errors import ConfigError, UnknownNameError
 from xnas.nn.parameters import require_module
 from xnas.registry import known_names
 from xnas.space.architecture import Architecture, Found, find_architecture
-from xnas.space.genotype import Genotype
 from xnas.space.network import Network
 from xnas.space.network_spec import NetworkSpec
-from xnas.space.wiring import Wiring
 from xnas.space.zoo import PRESETS
 
 
 def create_model(
-    cell: str | Path | Genotype | Wiring | Found,
+    cell: str | Path | Architecture | Found,
     *,
     network: str = "cifar",
     num_classes: int | None = None,
@@ -42,7 +40,7 @@ def create_model(
     and `model.drop_path.set_rate` then changes it. A cell of NAS-Bench-201 builds the benchmark's own
     network, by default of 16 channels and 5 cells per stage. A `Wiring`, or the name of one such as
     `ws-4-0.75-0`, builds a randomly wired network, which drops edges on ImageNet by default if it has
-    four stages. `model.spec` describes what was built.
+    four stages. `resnet-20` and the like build the residual networks for CIFAR. `model.spec` describes what was built.
 
     >>> model = create_model("xnas", num_classes=7, channels=4, cells=3)
     >>> model(torch.zeros(2, 3, 32, 32)).shape

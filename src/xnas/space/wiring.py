@@ -90,6 +90,11 @@ class Wiring:
         stages = [random_graph(generator, parameters, nodes=count, draw=draw) for count in nodes]
         return cls(generator, parameters, seed, nodes, tuple(stages))
 
+    @staticmethod
+    def is_name(cell: object) -> bool:
+        """Whether a cell is given as the name of a wiring: `ws-4-0.75-0`."""
+        return isinstance(cell, str) and NAME.fullmatch(cell) is not None
+
     @classmethod
     def named(cls, name: str) -> Wiring:
         """The wiring of a name: generator, parameters and seed, as in `ws-4-0.75-0`.
@@ -171,11 +176,6 @@ class Wiring:
     def save(self, path: Path | str) -> None:
         """Write the file whole or not at all; one of that name is replaced."""
         write_text(path, self.to_json(), NOUN)
-
-
-def is_wiring_name(cell: object) -> bool:
-    """Whether a cell is given as the name of a wiring: `ws-4-0.75-0`."""
-    return isinstance(cell, str) and NAME.fullmatch(cell) is not None
 
 
 def _require_origin(generator: object, parameters: object, seed: object) -> None:

@@ -22,8 +22,8 @@ from xnas.space.network_spec import NetworkSpec
 
 FORMAT, VERSION = "xnas-cell", 1
 GENOTYPE_FILE = "genotype.json"
-WIRING_FILE = "wiring.json"
-"""What the run folder of a training has in its place if it trained a wiring."""
+OTHER_FILES = ("wiring.json", "resnet.json", "timm.json")
+"""What the run folder of a training has in its place if it trained a network without cells."""
 PRESETS = {"xnas_small": 36, "xnas_medium": 44, "xnas_large": 50}
 """The paper's three CIFAR networks of its cell (Sec. 4.2), by the channels of their first cell."""
 
@@ -141,7 +141,7 @@ def is_arch(cell: str | Path) -> bool:
 
 
 def genotype_file(cell: str | Path) -> Path:
-    """The file that is meant: the one given, or the genotype or wiring in a run folder."""
+    """The file that is meant: the one given, or the genotype or the like in a run folder."""
     path, names = Path(cell), (*list_cells(), *PRESETS)
     try:
         is_folder, exists = path.is_dir(), path.exists()
@@ -152,7 +152,7 @@ def genotype_file(cell: str | Path) -> Path:
     if not str(cell):
         raise UnknownNameError(f"no cell was named; {known_names('', names)}")
     if is_folder:
-        for name in (GENOTYPE_FILE, WIRING_FILE):
+        for name in (GENOTYPE_FILE, *OTHER_FILES):
             if (path / name).exists():
                 return path / name
         raise GenotypeError(
