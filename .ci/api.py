@@ -27,6 +27,7 @@ Building blocks for your own supernets, methods and experiments. They may change
 """
 SECTIONS = {
     "Search and training": [
+        *("fit", "resume_fit", "FitConfig"),
         *(
             "search",
             "resume_search",

@@ -7,6 +7,8 @@ from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
 from xnas.runs.displays import Callback
+from xnas.runs.fit.config import FitConfig
+from xnas.runs.fit.fit import fit, resume_fit
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.search import resume_search, search
@@ -37,6 +39,7 @@ __all__ = [
     "ConfigError",
     "DatasetError",
     "ExpertsOptimizer",
+    "FitConfig",
     "Forecaster",
     "Genotype",
     "GenotypeError",
@@ -56,11 +59,13 @@ __all__ = [
     "discretize",
     "effective_horizon",
     "faithful",
+    "fit",
     "list_cells",
     "load",
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",
+    "resume_fit",
     "resume_sampling",
     "resume_search",
     "resume_training",

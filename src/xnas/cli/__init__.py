@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COMMANDS = {
+    "fit": (
+        "Get the best network for your images that some minutes allow.",
+        "Searches, trains, compares with baselines, tests the best once and exports it.",
+        "xnas fit photos/ --minutes 30",
+    ),
     "search": (
         "Find a network cell that suits your images.",
         "The result is a genotype: train the network of it with `xnas train RUN`.",

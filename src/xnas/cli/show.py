@@ -84,8 +84,7 @@ def show(
         say(wiring_text(cell, genotype, svg=svg, truth=truth))
         return
     if not isinstance(genotype, Genotype):
-        if svg is not None or truth is not None:
-            raise ConfigError(f"--svg and --truth are about cells, and {cell} has none; leave them out")
+        _require_cells(cell, svg, truth)
         say(f"{printable(genotype.origin)}\n\n{own_size_lines(genotype)}")
         return
     where = cell if published or is_arch(cell) else genotype_file(cell)
@@ -130,6 +129,12 @@ def _record(cell: str | None, truth: Path | None) -> dict[str, Any]:
     if not isinstance(found, Genotype):
         raise ConfigError(f"--truth knows cells, and {cell} is a wiring; leave it out")
     return record | truth_record(cell, found, truth)
+
+
+def _require_cells(network: str, svg: Path | None, truth: Path | None) -> None:
+    """Raise if something is asked of a network without cells that only cells have."""
+    if svg is not None or truth is not None:
+        raise ConfigError(f"--svg and --truth are about cells, and {network} has none; leave them out")
 
 
 def _require_one_use(

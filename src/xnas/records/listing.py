@@ -23,7 +23,7 @@ class ListedRun:
     data: str | None = None
     """A dataset's name or a folder; None if images were given in memory."""
     method: str | None = None
-    """Of a search: its method, or its sampler."""
+    """Of a search: its method, or its sampler. Of a fit: the row that won."""
     seed: int | None = None
     cell: str | None = None
     """What was found or is trained, in a few words."""

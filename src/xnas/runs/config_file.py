@@ -23,7 +23,7 @@ FORMAT, VERSION = "xnas-run", 1
 MOST_BYTES = 1 << 20  # of config.json, which has some 2,000
 MOST_PROCESSES = 1 << 20
 REMEDY = "restore it from a copy, or begin a run in another folder"
-KINDS = {"search": "search", "train": "training", "sample": "sampling"}
+KINDS = {"search": "search", "train": "training", "sample": "sampling", "fit": "fit"}
 """What a run is called, by the command that makes it."""
 
 
@@ -32,7 +32,7 @@ class ConfigFile:
     """The content of config.json."""
 
     kind: str
-    """The command that began the run: `search` or `train`."""
+    """The command that began the run: `search`, `train`, ..."""
     data: str | None
     """A dataset's name or a folder; None if images were given in memory."""
     fingerprint: str

@@ -57,13 +57,23 @@ class SampleDisplay(Protocol):
         """The result of a trial is known."""
 
 
+class FitDisplay(SearchDisplay, Protocol):
+    """Follows a fit: its search and its trainings."""
+
+    def after_step(self, training: Training) -> None:
+        """One step was made."""
+
+    def begin_stage(self, stage: str, seconds: float, left: float) -> None:
+        """A stage of so many planned seconds begins; `left` are those of all that is still to come."""
+
+
 class Callback:
     """Code of yours that follows a run: override what you want to know; the rest does nothing.
 
-    Give objects of it as `callbacks` to `xnas.search`, `xnas.train` or `xnas.sample`: they are called
-    after the progress was shown, in their order, between two rounds, in the first process alone. They
-    should not change what they are given. An exception ends the run; it can be resumed from its last
-    checkpoint.
+    Give objects of it as `callbacks` to `xnas.search`, `xnas.train`, `xnas.sample` or `xnas.fit`: they
+    are called after the progress was shown, in their order, between two rounds, in the first process
+    alone. They should not change what they are given. An exception ends the run; it can be resumed from
+    its last checkpoint.
 
     >>> class Losses(Callback):
     ...     def after_epoch(self, record, epochs):
@@ -87,6 +97,9 @@ class Callback:
 
     def after_trial(self, one: Evaluated, loop: SampleLoop) -> None:
         """The result of one cell is known, in a search by sampling."""
+
+    def begin_stage(self, stage: str, seconds: float, left: float) -> None:
+        """A stage of a fit begins, of so many planned seconds, with `left` for all that is to come."""
 
 
 class Silence(Callback):
@@ -128,6 +141,11 @@ class Together(Callback):
         """Pass it on."""
         for part in self.parts:
             part.after_trial(one, loop)
+
+    def begin_stage(self, stage: str, seconds: float, left: float) -> None:
+        """Pass it on."""
+        for part in self.parts:
+            part.begin_stage(stage, seconds, left)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from xnas.data import ImageFiles, standardize, stream
+from xnas.data import ImageFiles, Images, standardize, stream
 from xnas.errors import ConfigError, XnasError
 from xnas.model.export import CHECKED_BATCHES, ONNX_FILE, TORCH_FILE, require_onnx, write_exports
 from xnas.model.image_inputs import ImageReader
@@ -26,9 +26,15 @@ EXPORTED = (CARD_FILE, WEIGHTS_FILE, ONNX_FILE, TORCH_FILE)
 
 
 def export_run(
-    run: Path | str, config: ExportConfig | None = None, *, advance: Advance = unwatched
+    run: Path | str,
+    config: ExportConfig | None = None,
+    *,
+    images: Images | None = None,
+    advance: Advance = unwatched,
 ) -> ExportResult:
     """Write a trained run as ONNX and with `torch.export`.
+
+    It is checked on `images`, by default those that the run says it was trained on.
 
     Into another folder, weights and card are written as well. An export that differs from PyTorch on
     the images that it is checked on is refused, and leaves nothing behind.
@@ -46,7 +52,7 @@ def export_run(
         _require_outside_data(out, run)
         _require_export(out)
     model, card = load_model(run)
-    images, checked_on = _check_images(run, card, config)
+    given, checked_on = _check_images(run, card, config, images)
     with filled_folder(out, overwrite=own or config.overwrite) as scratch:
         if not own:
             save_model(scratch, model, card)
@@ -54,7 +60,7 @@ def export_run(
             scratch,
             model,
             card,
-            images,
+            given,
             onnx=config.onnx,
             torch_export=config.torch_export,
             advance=advance,
@@ -72,7 +78,7 @@ def export_run(
             )
             for name in names
         ),
-        checked_on=f"{len(images)} {checked_on}",
+        checked_on=f"{len(given)} {checked_on}",
         latencies=latencies,
         threads=torch.get_num_threads(),
     )
@@ -126,13 +132,15 @@ def _require_outside_data(out: Path, run: Path) -> None:
         require_outside(out, place)
 
 
-def _check_images(run: Path, card: ModelCard, config: ExportConfig) -> tuple[Tensor, str]:
+def _check_images(
+    run: Path, card: ModelCard, config: ExportConfig, images: Images | None
+) -> tuple[Tensor, str]:
     """Standardised images to compare answers on, and what they are."""
     channels = card.network.in_chans
     reader = ImageReader.of(card)
     count = max(CHECKED_BATCHES)
     try:
-        data, _ = load_own_data(run, card, config)
+        data = images or load_own_data(run, card, config)[0]
         test = data.images if data.test_images is None else data.test_images
         pixels, what = torch.stack(list(reader(_spread(test, count)))), f"images of {data.name}"
     except XnasError:

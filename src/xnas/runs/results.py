@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from xnas.records import (
     EdgeChoice,
     Evaluation,
+    FitPlan,
+    FitRow,
+    FitSummary,
     Judgement,
     Ledger,
     Sampled,
@@ -86,4 +89,41 @@ class SampleResult:
         return (
             f"SampleResult(out={self.out!r}, space={self.genotype.space!r}, "
             f"evaluations={len(self.evaluations)}, value={self.value:.4g})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FitResult:
+    """The networks that a fit has trained, the best of them tested and exported."""
+
+    out: str
+    """The run folder; `xnas.load` takes it."""
+    plan: FitPlan
+    summary: FitSummary
+    """The comparison, the test, and the files that were exported."""
+    seconds: float
+    """From the call to the end; of the last call, if the fit was resumed."""
+
+    @property
+    def rows(self) -> tuple[FitRow, ...]:
+        """The networks, the best first."""
+        return tuple(sorted(self.summary.rows, key=lambda row: (-row.accuracy, row.parameters)))
+
+    @property
+    def winner(self) -> FitRow:
+        """The best by validation accuracy; of equals the smaller."""
+        return self.rows[0]
+
+    @property
+    def test_accuracy(self) -> float | None:
+        """Of the winner, on test images that nothing else has seen; None if there are none."""
+        return None if self.summary.test is None else self.summary.test.top1
+
+    def __repr__(self) -> str:
+        """The main numbers in one line."""
+        test = "None" if self.test_accuracy is None else f"{self.test_accuracy:.4g}"
+        accuracies = ", ".join(f"{row.name} {row.accuracy:.4g}" for row in self.rows)
+        return (
+            f"FitResult(out={self.out!r}, winner={self.winner.name!r}, test_accuracy={test}, "
+            f"validation: {accuracies})"
         )

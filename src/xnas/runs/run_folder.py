@@ -43,7 +43,15 @@ MOVED = "copy the run folder elsewhere and resume it there"
 ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
 """What a run writes at its end, except for the last file, whose presence says that it is finished."""
 NAMES = {NAME, "recipe.json", *ARCHITECTURE_FILES, "metrics.jsonl", "model.json", *ENDS}
-NAMES |= {"ledger.jsonl", "curve.json"}
+NAMES |= {
+    "ledger.jsonl",
+    "curve.json",
+    "plan.json",
+    "fit.json",
+    "found.json",
+    "published.json",
+    "random.json",
+}
 
 
 class RunFolder:

@@ -1,8 +1,8 @@
 """The seam between a description of a network and everything that trains, saves and exports networks.
 
-A `Genotype` is one such description, a `Wiring` or a `ResNet` another. Code that only builds a network of
-it, or keeps it in a file, takes an `Architecture`, so that a network of another shape needs no changes
-there.
+A `Genotype` is one such description, a `Wiring` or a `ResNet` another. Code that only builds a network
+of it, or keeps it in a file, takes an `Architecture`, so that a network of another shape needs no
+changes there.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def find_architecture(cell: str | Path | Architecture | Found) -> Architecture:
     residual networks.
     """
     if isinstance(cell, tuple(ARCHITECTURES.values())):
-        return cell
+        return cell  # type: ignore[return-value]  # mypy cannot see which classes these are
     if isinstance(cell, Found) and isinstance(cell.genotype, Genotype):
         return cell.genotype
     kind = kind_of_name(cell)

@@ -40,7 +40,8 @@ def create_model(
     and `model.drop_path.set_rate` then changes it. A cell of NAS-Bench-201 builds the benchmark's own
     network, by default of 16 channels and 5 cells per stage. A `Wiring`, or the name of one such as
     `ws-4-0.75-0`, builds a randomly wired network, which drops edges on ImageNet by default if it has
-    four stages. `resnet-20` and the like build the residual networks for CIFAR. `model.spec` describes what was built.
+    four stages. `resnet-20` and the like build the residual networks for CIFAR. `model.spec` describes
+    what was built.
 
     >>> model = create_model("xnas", num_classes=7, channels=4, cells=3)
     >>> model(torch.zeros(2, 3, 32, 32)).shape

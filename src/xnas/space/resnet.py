@@ -45,7 +45,8 @@ class ResNet:
     """Basic blocks of every stage."""
 
     def __post_init__(self) -> None:
-        blocks = tuple(self.blocks) if isinstance(self.blocks, list | tuple) else ()
+        given: object = self.blocks
+        blocks = tuple(given) if isinstance(given, list | tuple) else ()
         whole = all(type(count) is int and 1 <= count <= MOST_BLOCKS for count in blocks)
         if not 1 <= len(blocks) <= MOST_STAGES or not whole:
             raise GenotypeError(

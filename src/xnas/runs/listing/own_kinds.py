@@ -23,6 +23,7 @@ GENOTYPE = "genotype.json"
 LEDGER = "ledger.jsonl"
 EVALUATION = "evaluation.json"
 CARD = "model.json"
+FIT = "fit.json"
 
 
 def describe_search(files: RunFiles) -> Description:
@@ -69,6 +70,23 @@ def describe_sampling(files: RunFiles) -> Description:
         planned=planned,
         validation=_largest(told),
         next_command=_train_command(files),
+    )
+
+
+def describe_fit(files: RunFiles) -> Description:
+    """The best network, its accuracy on held-out images, and that on test images."""
+    saved = files.json(FIT)
+    winner = text(mapping(saved.get("comparison")).get("winner"))
+    rows = saved.get("rows")
+    rows = [mapping(row) for row in rows] if isinstance(rows, list) else []
+    best = next((row for row in rows if row.get("name") == winner), {})
+    return Description(
+        **_common(files),
+        method=winner,
+        cell=text(best.get("what")),
+        validation=number(best.get("accuracy")),
+        test=number(mapping(saved.get("test")).get("top1")),
+        next_command=f"xnas predict {quote(str(files.path))} IMAGE",
     )
 
 
@@ -127,6 +145,7 @@ def _train_command(files: RunFiles) -> str:
 RUN_KINDS.add("search", RunKind(noun="search", last=GENOTYPE, describe=describe_search))
 RUN_KINDS.add("train", RunKind(noun="training", last=CARD, describe=describe_training))
 RUN_KINDS.add("sample", RunKind(noun="sampling", last=GENOTYPE, describe=describe_sampling))
+RUN_KINDS.add("fit", RunKind(noun="fit", last=FIT, describe=describe_fit))
 RUN_KINDS.add(
     "evaluate",
     RunKind(noun="evaluation", last=EVALUATION, sign=EVALUATION, describe=describe_evaluation),

@@ -1,0 +1,84 @@
+"""`xnas fit`: from images and a budget of time to a compared, tested and exported model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+from xnas.cli.flags import changes, resume_flag, takes
+from xnas.cli.printing import say
+from xnas.errors import ConfigError, FinishedError
+from xnas.process.interrupt import finish
+from xnas.runs.fit.config import FitConfig
+
+if TYPE_CHECKING:
+    from xnas.runs.results import FitResult
+
+RESUME = resume_flag(FitConfig, "fit")
+
+
+@takes(FitConfig)
+def fit(
+    data: str | None = None,
+    /,
+    *,
+    resume: Annotated[Path | None, RESUME] = None,
+    **typed: Any,  # noqa: ANN401 - options
+) -> None:
+    """Run a fit, or resume one, and print how its networks compare.
+
+    Parameters
+    ----------
+    data
+        A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
+        them). Default: the digits.
+    """
+    # The help of the command does without torch, which these import.
+    from xnas.runs.fit import fit as job  # noqa: PLC0415
+    from xnas.runs.fit.progress import FitProgress  # noqa: PLC0415
+
+    quiet = typed.get("quiet", False)
+    with FitProgress(quiet=quiet) as display:
+        if resume is not None:
+            if data is not None:
+                raise ConfigError(f"--resume uses the images of the run; leave {data} out")
+            try:
+                result = job.resume_fit(resume, display=display, **changes(typed))
+            except FinishedError as end:
+                display.say(f"{end}; {_next(str(resume))}")
+                return
+        else:
+            result = job.fit(FitConfig(**typed), data, display=display)
+    finish()
+    if not quiet:
+        say(farewell(result))
+
+
+def farewell(result: FitResult) -> str:
+    """The table, what it says, the test, the files and the next command."""
+    from xnas.report.fitting import fit_table  # noqa: PLC0415
+    from xnas.runs.fit.comparing import verdict  # noqa: PLC0415 - imports torch
+
+    summary, test = result.summary, result.summary.test
+    lines = ["", fit_table(summary.rows, summary.missing), ""]
+    lines.append(
+        f"validation on {summary.images:,} images that no training saw, +- one standard error; latency "
+        f"of one image on {result.winner.cost.latency.device}"
+    )
+    lines += verdict(summary.rows, summary.comparison)
+    if test is None:
+        lines.append("there are no test images; accuracy on other images may be lower than validation")
+    else:
+        lines.append(f"its test accuracy: {100 * test.top1:.2f} % of {test.images:,} images")
+    files = ", ".join(("model.json", "model.safetensors", *summary.files))
+    lines += [
+        f"{result.seconds / 60:.1f} of {result.plan.minutes:g} minutes",
+        f"run folder: {result.out} ({files}, plan.json, fit.json)",
+        _next(result.out),
+    ]
+    return "\n".join(lines)
+
+
+def _next(out: str) -> str:
+    return f"next: xnas predict {quote(out)} IMAGE"

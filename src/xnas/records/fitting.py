@@ -1,0 +1,255 @@
+"""What a fit measured before it began, what it planned, and how its networks compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.training import Evaluation, Latency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSpeed:
+    """Seconds of a search of one size on this machine."""
+
+    cells: int
+    channels: int
+    batch_size: int
+    start: float
+    """Until the first round."""
+    round: float
+    epoch_end: float
+    """Between two epochs: absences of edges, deletions, a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSpeed:
+    """Seconds of a training of one network on this machine."""
+
+    cell: str
+    cells: int
+    channels: int
+    steps: int
+    """Per epoch."""
+    start: float
+    """Until the first step."""
+    step: float
+    epoch_end: float
+    """Between two epochs: the validation images, a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """What was measured before a fit was planned; sizes in rising order."""
+
+    search: tuple[SearchSpeed, ...]
+    """Empty if no search is to be planned."""
+    cells: tuple[TrainSpeed, ...]
+    """Of a published cell."""
+    edges: dict[str, float]
+    """What one edge of an operation adds to a step of that network, as a share of the step, by
+    `normal/OPERATION` and `reduction/OPERATION`."""
+    resnet: tuple[TrainSpeed, ...]
+    pretrained: TrainSpeed | None = None
+    """None without weights."""
+    end: float
+    """Latencies, test and export, estimated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One choice of a plan."""
+
+    subject: str
+    choice: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSearch:
+    """The search of a plan."""
+
+    images: int
+    """Training images that it sees; the validation part is not among them."""
+    batch_size: int
+    cells: int
+    channels: int
+    epochs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTraining:
+    """A training of a plan whose network is known beforehand."""
+
+    cell: str
+    cells: int
+    channels: int
+    epochs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCells:
+    """Both trainings of a plan whose cells are not known yet: the found one and the random one.
+
+    Their epochs follow from these numbers and the two cells, so that the time holds whatever operations
+    the search chooses.
+    """
+
+    published: str | None
+    """The cell that is trained if there is no search."""
+    cells: int
+    channels: int
+    steps: int
+    seconds: float
+    """For both trainings."""
+    start: float
+    step: float
+    """Seconds of a step with the reference cell."""
+    epoch_end: float
+    edges: dict[str, float]
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitPlan:
+    """What a fit does, decided before anything is trained."""
+
+    minutes: float
+    spent: float
+    """Seconds that reading images and measuring took."""
+    validation: float
+    """Share of the training images that is held out."""
+    search: PlannedSearch | None
+    cells: PlannedCells
+    resnet: PlannedTraining
+    pretrained: PlannedTraining | None
+    end: float
+    decisions: tuple[Decision, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of everything."""
+        return self.spent + sum(self.stages().values())
+
+    def stages(self) -> dict[str, float]:
+        """Planned seconds of every stage, in their order."""
+        half = self.cells.seconds / 2
+        planned = {"search": self.search.seconds if self.search else 0.0, "found": half, "random": half}
+        planned |= {"resnet": self.resnet.seconds}
+        planned |= {"pretrained": self.pretrained.seconds if self.pretrained else 0.0}
+        return {name: seconds for name, seconds in planned.items() if seconds} | {"end": self.end}
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> FitPlan:
+        """Return the plan of an object in a file; a TypeError names what is wrong with it."""
+        require_keys(cls, saved)
+        parts = {
+            "search": _optional(PlannedSearch, saved["search"], "search"),
+            "cells": _part(PlannedCells, saved["cells"], "cells"),
+            "resnet": _part(PlannedTraining, saved["resnet"], "resnet"),
+            "pretrained": _optional(PlannedTraining, saved["pretrained"], "pretrained"),
+            "decisions": tuple(_part(Decision, one, "decisions") for one in saved["decisions"]),
+        }
+        plan = cls(**{**saved, **parts})
+        require_numbers(plan)
+        return plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCost:
+    """What a network of a fit cost on this machine."""
+
+    latency: Latency
+    """Of one image on the device of the fit."""
+    seconds: float
+    """Of its rounds and steps: the training, and the search for a found cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRow:
+    """One network of a fit."""
+
+    name: str
+    """`found`, `published`, `random`, `resnet` or `pretrained`."""
+    what: str
+    """The network in a few words."""
+    accuracy: float
+    """On the validation images, by the last weights."""
+    error: float
+    """The binomial standard error of it."""
+    parameters: int
+    macs: int
+    epochs: int
+    out: str
+    """Its run folder, inside that of the fit."""
+    cost: RowCost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Who is best by validation, and how clearly."""
+
+    winner: str
+    second: str
+    lead: float
+    """Accuracy of the winner less that of the second."""
+    noise: float
+    """The standard error of that difference, for independent answers."""
+    clear: bool
+    """Whether the lead is more than two standard errors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSummary:
+    """How a fit ended, as fit.json has it."""
+
+    rows: tuple[FitRow, ...]
+    """In the order of the table."""
+    missing: dict[str, str]
+    """Rows that are not there, with the reason."""
+    comparison: Comparison
+    images: int
+    """Validation images."""
+    test: Evaluation | None
+    """Of the winner; None without test images."""
+    files: tuple[str, ...]
+    """What was exported, inside the run folder."""
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> FitSummary:
+        """Return the summary of an object in a file; a TypeError names what is wrong with it."""
+        require_keys(cls, saved)
+        rows = tuple(_row(row) for row in saved["rows"])
+        test = None if saved["test"] is None else Evaluation.from_json(saved["test"])
+        parts = {
+            "rows": rows,
+            "comparison": _part(Comparison, saved["comparison"], "comparison"),
+            "test": test,
+            "files": tuple(saved["files"]),
+        }
+        summary = cls(**{**saved, **parts})
+        require_numbers(summary)
+        return summary
+
+
+def _row(saved: Any) -> FitRow:  # noqa: ANN401 - of a file
+    require_keys(FitRow, saved, "rows")
+    require_keys(RowCost, saved["cost"], "cost")
+    latency = _part(Latency, saved["cost"]["latency"], "latency")
+    row = FitRow(**{**saved, "cost": RowCost(**{**saved["cost"], "latency": latency})})
+    require_numbers(row)
+    return row
+
+
+def _part(kind: type, saved: Any, name: str) -> Any:  # noqa: ANN401 - of a file
+    require_keys(kind, saved, name)
+    part = kind(**saved)
+    require_numbers(part)
+    return part
+
+
+def _optional(kind: type, saved: Any, name: str) -> Any:  # noqa: ANN401 - of a file
+    return None if saved is None else _part(kind, saved, name)

@@ -1,0 +1,28 @@
+"""Options of a fit. All else is planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xnas.data_options import DataOptions
+from xnas.options import POSITIVE, option
+from xnas.runs.options import ComputeOptions, RunOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitConfig(DataOptions, ComputeOptions, RunOptions):
+    """Options of one fit.
+
+    >>> FitConfig(minutes=10).minutes
+    10
+    """
+
+    GROUP: ClassVar[str] = "Search"
+
+    minutes: float = option(30.0, POSITIVE)
+    """Minutes from the command to the exported model. The plan aims at 90 % of them."""
+    pretrained: str | None = None
+    """A pretrained model of timm to fine-tune, as MODEL (its weights in timm's cache) or MODEL=FILE (a
+    state dict, .safetensors or .pth). Nothing is downloaded. Default: resnet18, if timm has its weights
+    in the cache."""

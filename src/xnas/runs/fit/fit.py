@@ -1,0 +1,206 @@
+"""A whole fit: images and a budget of time in, a tested and exported model out.
+
+The speed of the machine is measured and the plan made before anything is trained. From then on the plan
+decides alone: it counts epochs, so that a fit which was stopped ends as an uninterrupted one does. Every
+stage is an ordinary run in a folder of its own, inside that of the fit; fit.json is written last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from xnas.data import Images, load_data
+from xnas.engine.distributed import join_ranks
+from xnas.errors import ConfigError, FinishedError
+from xnas.options import saved_options
+from xnas.process.interrupt import Interrupted
+from xnas.records.fitting import FitPlan
+from xnas.report.fitting import plan_table
+from xnas.runs.config_file import ConfigFile, config_of
+from xnas.runs.displays import Callback, FitDisplay, showing
+from xnas.runs.fit.concluding import conclude
+from xnas.runs.fit.config import FitConfig
+from xnas.runs.fit.following import Following, StageDisplay
+from xnas.runs.fit.parts import FitData, facts_of
+from xnas.runs.fit.plan_file import PLAN, SUMMARY, plan_text, read_plan, read_summary
+from xnas.runs.fit.planning import make_plan, require_enough
+from xnas.runs.fit.probing import measure_speeds
+from xnas.runs.fit.stages import Stages
+from xnas.runs.results import FitResult
+from xnas.runs.resume_command import ResumeCommand
+from xnas.runs.run_folder import RunFolder
+from xnas.runs.sources import (
+    EMBEDDED,
+    GivenImages,
+    config_and_data,
+    given_data,
+    saved_images,
+    whereabouts,
+)
+
+COMMAND = "fit"
+NO_WEIGHTS = (
+    "no weights at hand: --pretrained MODEL=FILE names a model of timm and a file of its weights"
+)
+
+
+def fit(
+    config: FitConfig | str | Path | GivenImages | None = None,
+    data: str | Path | GivenImages | None = None,
+    *,
+    display: FitDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,  # noqa: ANN401 - of FitConfig
+) -> FitResult:
+    """Find, train, compare, test and export a network for `data` within some minutes; default: digits.
+
+    `fit("photos", minutes=10)` is short for `fit(FitConfig(minutes=10), "photos")`. A found cell is
+    compared with a random one of its size, a small ResNet and, where weights are at hand, a pretrained
+    model. The best by validation is tested once and exported. Progress is shown, and `callbacks` are
+    called, as by `search`.
+
+    >>> fit("digits", minutes=0)
+    Traceback (most recent call last):
+    xnas.errors.ConfigError: --minutes must be positive and finite, got 0
+    """
+    began = time.perf_counter()
+    config, data = config_and_data(COMMAND, FitConfig, config, data, settings)
+    given = given_data(EMBEDDED if data is None else data, config.out, config)
+    _require_one_process()
+    with _showing(display, callbacks, quiet=config.quiet) as shown:
+        images = load_data(given, config) if isinstance(given, str) else given
+        place = whereabouts(given) if isinstance(given, str) else None
+        job = FitJob(config, images, shown, began)
+        folder = RunFolder.create(lambda: config.out or RunFolder.next_free(COMMAND, images.name))
+        with folder.locked(new=True):
+            try:
+                plan = job.plan()
+            except ConfigError:
+                with suppress(OSError):
+                    folder.path.rmdir()
+                raise
+            saved = config_of(
+                COMMAND,
+                place,
+                images.fingerprint(),
+                replace(config, out=folder.path),
+                test_fingerprint=images.test_fingerprint(),
+            )
+            folder.write_start(saved)
+            folder.write_text(PLAN, plan_text(plan))
+            return job.follow(plan, folder, saved, {})
+
+
+def resume_fit(
+    path: Path | str,
+    *,
+    data: GivenImages | None = None,
+    display: FitDisplay | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
+    **changes: Any,  # noqa: ANN401 - settings
+) -> FitResult:
+    """Resume a fit that was stopped: it follows its plan, and ends as the uninterrupted one would.
+
+    Its settings hold, except for `backend`, `device`, `data_dir` and `checkpoint_minutes`, which may be
+    given for this call.
+    """
+    began, path = time.perf_counter(), Path(path)
+    _require_one_process()
+    with _showing(display, callbacks, quiet=quiet) as shown:
+        folder = RunFolder.open(path)
+        with folder.locked():
+            saved = ConfigFile.read(path, COMMAND)
+            config = saved_options(FitConfig, saved.config, changes)
+            if (path / SUMMARY).exists():
+                read_summary(path)
+                raise FinishedError(
+                    f"the fit in {path} is finished; its best network is in model.safetensors"
+                )
+            planned = read_plan(path) if (path / PLAN).exists() else None
+            images = saved_images(path, saved, config, data, COMMAND)
+            job = FitJob(replace(config, out=path), images, shown, began)
+            if planned is None:
+                shown.warn(f"{path} was stopped before there was a plan; it is made now")
+                planned = job.plan()
+                folder.write_text(PLAN, plan_text(planned))
+            else:
+                shown.say(f"following the plan of {path / PLAN}")
+            return job.follow(planned, folder, saved, changes)
+
+
+class FitJob:
+    """One fit: its images, what it reports to, and its stages in their order."""
+
+    def __init__(self, config: FitConfig, images: Images, display: FitDisplay, began: float) -> None:
+        """`began` is when the call did, by `time.perf_counter`."""
+        self.config, self.images, self.display, self.began = config, images, display, began
+        self.facts = facts_of(images)
+        require_enough(self.facts)
+        self.data = FitData(images, config, self.facts.validation)
+
+    def plan(self) -> FitPlan:
+        """Measure the machine, and decide everything."""
+        self.display.say("measuring the speed of this machine ...")
+        seconds = 60 * self.config.minutes
+        speeds = measure_speeds(self.config, self.data, self.facts, seconds=seconds)
+        spent = time.perf_counter() - self.began
+        return make_plan(self.config.minutes, self.facts, speeds, spent=spent, missing=NO_WEIGHTS)
+
+    def follow(
+        self, plan: FitPlan, folder: RunFolder, saved: ConfigFile, changes: Mapping[str, Any]
+    ) -> FitResult:
+        """Play all stages that are left, compare, test and export."""
+        command = ResumeCommand(
+            program="xnas",
+            kind=COMMAND,
+            path=folder.path,
+            in_memory=saved.data is None,
+            changes=changes,
+        )
+        self.display.say(plan_table(plan))
+        stages = Stages(self.config, self.data, StageDisplay(self.display), changes)
+        following = Following(plan, folder, stages, self.display)
+        try:
+            rows = following.rows()
+            following.begin("end")
+            summary = conclude(
+                rows,
+                folder,
+                self.images,
+                held=self.data.held,
+                missing={} if plan.pretrained else {"pretrained": NO_WEIGHTS},
+                warn=self.display.warn,
+                device=self.config.device,
+            )
+        except KeyboardInterrupt:
+            raise Interrupted(f"stopped; resume with: {command}") from None
+        return FitResult(
+            out=str(folder.path),
+            plan=plan,
+            summary=summary,
+            seconds=time.perf_counter() - self.began,
+        )
+
+
+def _showing(
+    display: FitDisplay | None, callbacks: Sequence[Callback], *, quiet: bool
+) -> AbstractContextManager[FitDisplay]:
+    from xnas.runs.fit.progress import FitProgress  # noqa: PLC0415 - imports rich
+
+    return showing(display, partial(FitProgress, quiet=False), quiet=quiet, callbacks=callbacks)
+
+
+def _require_one_process() -> None:
+    ranks = join_ranks()
+    if not ranks.alone:
+        raise ConfigError(
+            f"a fit runs in one process, got {ranks.size}; start it without torchrun, or use xnas "
+            "search and xnas train, which several processes can share"
+        )

@@ -1,0 +1,100 @@
+"""The settings of the runs that a fit consists of, and the images that each of them sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from xnas.data import Images, held_out, stream_seed
+from xnas.data.parts import part_of, stratified, without_test
+from xnas.records.fitting import PlannedSearch
+from xnas.runs.fit.config import FitConfig
+from xnas.runs.fit.planning import Facts
+from xnas.runs.search_config import SearchConfig
+from xnas.runs.train_config import TrainConfig
+
+RECIPE = "quick"
+
+
+@dataclass(frozen=True)
+class FitData:
+    """The images of a fit: none of its runs gets the test images."""
+
+    images: Images
+    config: FitConfig
+    share: float
+    """Of the training images that is held out for validation."""
+
+    @property
+    def trained(self) -> Images:
+        """For trainings, which hold out the validation part themselves, all of them the same."""
+        return without_test(self.images)
+
+    def searched(self, count: int) -> Images:
+        """About `count` images for a search, none of them of the validation part."""
+        labels, seed = self.images.labels.cpu(), self.config.seed
+        kept, _ = held_out(labels, share=self.share, seed=stream_seed(seed, "validation"))
+        chosen = stratified(labels[kept], count, seed=stream_seed(seed, "searched"))
+        return part_of(self.images, kept[chosen])
+
+    @property
+    def held(self) -> int:
+        """How many validation images there are."""
+        labels, seed = self.images.labels.cpu(), self.config.seed
+        return len(held_out(labels, share=self.share, seed=stream_seed(seed, "validation"))[1])
+
+
+def facts_of(images: Images) -> Facts:
+    """What the plan has to know of the images."""
+    counts = torch.bincount(images.labels.cpu(), minlength=len(images.classes)).tolist()
+    fewest = min(counts)
+    return Facts(
+        images=len(images.labels), fewest=fewest, fewest_name=images.classes[counts.index(fewest)]
+    )
+
+
+def search_settings(config: FitConfig, planned: PlannedSearch, out: Path | None) -> SearchConfig:
+    """The settings of the search."""
+    return SearchConfig(
+        epochs=planned.epochs,
+        batch_size=planned.batch_size,
+        cells=planned.cells,
+        channels=planned.channels,
+        out=out,
+        seed=config.seed,
+        device=config.device,
+        backend=config.backend,
+        precision=config.precision,
+        balance=config.balance,
+        checkpoint_minutes=config.checkpoint_minutes,
+    )
+
+
+def train_settings(
+    config: FitConfig,
+    cell: str | Path,
+    *,
+    share: float,
+    epochs: int,
+    out: Path | None = None,
+    cells: int | None = None,
+    channels: int | None = None,
+) -> TrainConfig:
+    """The settings of a training; sizes are those of the network unless they are given."""
+    return TrainConfig(
+        cell=cell,
+        recipe=RECIPE,
+        epochs=epochs,
+        validation=share,
+        cells=cells,
+        channels=channels,
+        out=out,
+        seed=config.seed,
+        device=config.device,
+        backend=config.backend,
+        precision=config.precision,
+        balance=config.balance,
+        checkpoint_minutes=config.checkpoint_minutes,
+    )

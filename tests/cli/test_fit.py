@@ -1,0 +1,75 @@
+"""`xnas fit`: what it prints at its end, and what it refuses."""
+
+from dataclasses import replace
+
+import pytest
+from commands import call
+from fits import SMALL_PLAN, row
+from runs_written import search
+
+from xnas.cli.fit import farewell
+from xnas.records import Evaluation, FitSummary
+from xnas.runs.fit.comparing import compare
+from xnas.runs.results import FitResult
+
+ROWS = (row("found", 0.8), row("random", 0.79), row("resnet", 0.9))
+TEST = Evaluation(
+    images=20,
+    classes=("a", "b"),
+    top1=0.75,
+    top5=None,
+    loss=1.0,
+    counts=(10, 10),
+    accuracies=(0.7, 0.8),
+    confusion=((7, 3), (2, 8)),
+    calibration_error=0.1,
+    calibration=(),
+)
+SUMMARY = FitSummary(
+    rows=ROWS,
+    missing={"pretrained": "no weights at hand"},
+    comparison=compare(ROWS),
+    images=100,
+    test=TEST,
+    files=("model.onnx", "model.pt2"),
+)
+RESULT = FitResult(out="runs/fit-1", plan=SMALL_PLAN, summary=SUMMARY, seconds=54.0)
+
+
+def test_the_end_has_the_table_the_verdict_the_test_and_the_next_command():
+    text = farewell(RESULT)
+    assert "small ResNet" in text
+    assert "a baseline wins: the small ResNet is 10.0 points better than the found cell" in text
+    assert "pretrained: no weights at hand" in text
+    assert "its test accuracy: 75.00 % of 20 images" in text
+    assert "0.9 of 1 minutes" in text
+    assert "model.onnx, model.pt2, plan.json, fit.json" in text
+    assert text.endswith("next: xnas predict runs/fit-1 IMAGE")
+
+
+def test_the_end_says_if_there_was_no_test():
+    untested = replace(RESULT, summary=replace(SUMMARY, test=None))
+    assert "there are no test images" in farewell(untested)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["--minutes", "0"], "--minutes must be positive and finite, got 0"),
+        (["--minutes", "nan"], "--minutes must be positive and finite, got nan"),
+        (["nowhere/at-all"], "nowhere"),
+        (["--resume", "nowhere"], "there is no folder nowhere"),
+        (["digits", "--resume", "x"], "--resume uses the images of the run; leave digits out"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_line(arguments, fault, capsys):
+    status, _, error = call(capsys, "fit", *arguments)
+    assert (status, error.count("\n")) == (2, 1)
+    assert fault in error
+
+
+def test_the_folder_of_another_run_is_refused(tmp_path, capsys):
+    search(tmp_path / "run")
+    status, _, error = call(capsys, "fit", "--resume", tmp_path / "run")
+    assert status == 2
+    assert "holds a search, not a fit; resume it with: xnas search --resume" in error
