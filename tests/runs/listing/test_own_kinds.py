@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from runs_written import GENOTYPE, sampling, search, training
+from runs_written import GENOTYPE, sampling, search, training, written
 
 from xnas import Genotype
 from xnas.runs.listing.own_kinds import cell_words
@@ -35,6 +35,19 @@ def test_a_sampling_shows_its_best_evaluation(tmp_path):
     run = only(tmp_path)
     assert (run.state, run.method, run.done, run.planned) == ("stopped", "evolution", 3, 4)
     assert run.validation == 0.625
+
+
+def test_a_fit_shows_its_winner_and_the_test_of_it(tmp_path):
+    rows = [{"name": "found", "accuracy": 0.5}, {"name": "resnet", "what": "resnet-8", "accuracy": 0.75}]
+    end = {"rows": rows, "comparison": {"winner": "resnet"}, "test": {"top1": 0.7}}
+    written(tmp_path / "run", "fit", {"fit.json": end})
+    run = only(tmp_path)
+    assert (run.state, run.method, run.cell) == ("finished", "resnet", "resnet-8")
+    assert (run.validation, run.test) == (0.75, 0.7)
+    assert run.next_command == f"xnas predict {tmp_path / 'run'} IMAGE"
+    written(tmp_path / "other", "fit", {"fit.json": {"rows": 3, "test": None}})
+    other = next(run for run in runs_in(tmp_path) if "other" in run.path)
+    assert (other.method, other.validation) == (None, None)
 
 
 def test_evaluations_and_exports_are_known_by_their_files(tmp_path):
