@@ -14,7 +14,6 @@ WITHOUT_EXAMPLE = {
     "Classifier",  # that of `load`
     "ImageData",  # those of `search`, `train` and `load`
     "Replay",  # that of `replay`
-    "resume_fit",
     "resume_fit",  # needs a fit that was stopped
     "resume_sampling",  # needs a search that was stopped
     "resume_search",  # needs a run that was stopped

@@ -134,3 +134,12 @@ def test_a_fault_leaves_no_picture(run, tmp_path):
 def test_what_is_no_genotype_is_named(run, tmp_path, name, words):
     with pytest.raises(GenotypeError, match=words):
         run(tmp_path / name)
+
+
+def test_a_residual_network_is_shown_by_its_name(capsys):
+    status, out, _ = call(capsys, "show", "resnet-20")
+    assert status == 0
+    assert out.startswith("a residual network of 3 + 3 + 3 blocks\n")
+    assert "272,474" in out
+    status, _, err = call(capsys, "show", "resnet-20", "--truth", "x.csv")
+    assert (status, "about cells, and resnet-20 has none" in err) == (2, True)

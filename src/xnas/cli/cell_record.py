@@ -14,9 +14,9 @@ from xnas.paper.network_sizes import CIFAR, IMAGENET, PIXELS, macs, parameters
 from xnas.runs.truth import load_benchmark
 from xnas.space import (
     NETWORKS,
+    Architecture,
     Genotype,
     NetworkSpec,
-    Wiring,
     build_network,
     cell_depth,
     count_macs,
@@ -33,7 +33,7 @@ def zoo_record() -> dict[str, Any]:
 
 
 def cell_record(
-    where: str, found: Genotype | Wiring, *, published: str | None, cifar: NetworkSpec
+    where: str, found: Architecture, *, published: str | None, cifar: NetworkSpec
 ) -> dict[str, Any]:
     """A cell or a wiring: how it is written in its file, and the sizes of its networks."""
     record: dict[str, Any] = {"cell": where, found.key: json.loads(found.to_json())}
@@ -61,7 +61,7 @@ def _sizes(name: str, spec: NetworkSpec, cell: str | Genotype) -> dict[str, Any]
     return _network(name, spec, parameters(cell, spec), macs(cell, spec))
 
 
-def _own_sizes(name: str, spec: NetworkSpec, found: Genotype | Wiring) -> dict[str, Any]:
+def _own_sizes(name: str, spec: NetworkSpec, found: Architecture) -> dict[str, Any]:
     with torch.device("meta"):
         model = build_network(found, spec)
     side = PIXELS.get(name, PIXELS["cifar"])

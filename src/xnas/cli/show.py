@@ -53,14 +53,13 @@ def show(
         unfinished_lines,
         unfinished_run,
     )
-    from xnas.cli.wiring_description import wiring_text  # noqa: PLC0415
+    from xnas.cli.wiring_description import network_text  # noqa: PLC0415
     from xnas.paper.network_sizes import CIFAR  # noqa: PLC0415
     from xnas.runs.cells import architecture_of  # noqa: PLC0415
     from xnas.space import (  # noqa: PLC0415
         NETWORKS,
         PRESETS,
         Genotype,
-        Wiring,
         list_cells,
         zoo_cell,
     )
@@ -80,12 +79,8 @@ def show(
     require_ended(cell)
     published = "xnas" if cell in PRESETS else cell if cell in list_cells() else None
     genotype = architecture_of(published or cell)
-    if isinstance(genotype, Wiring):
-        say(wiring_text(cell, genotype, svg=svg, truth=truth))
-        return
     if not isinstance(genotype, Genotype):
-        _require_cells(cell, svg, truth)
-        say(f"{printable(genotype.origin)}\n\n{own_size_lines(genotype)}")
+        say(network_text(cell, genotype, svg=svg, truth=truth))
         return
     where = cell if published or is_arch(cell) else genotype_file(cell)
     judged = None if truth is None else truth_lines(cell, genotype, truth)
@@ -127,14 +122,8 @@ def _record(cell: str | None, truth: Path | None) -> dict[str, Any]:
     if truth is None:
         return record
     if not isinstance(found, Genotype):
-        raise ConfigError(f"--truth knows cells, and {cell} is a wiring; leave it out")
+        raise ConfigError(f"--truth knows cells, and {cell} is a {found.key}; leave it out")
     return record | truth_record(cell, found, truth)
-
-
-def _require_cells(network: str, svg: Path | None, truth: Path | None) -> None:
-    """Raise if something is asked of a network without cells that only cells have."""
-    if svg is not None or truth is not None:
-        raise ConfigError(f"--svg and --truth are about cells, and {network} has none; leave them out")
 
 
 def _require_one_use(

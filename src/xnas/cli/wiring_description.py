@@ -7,9 +7,18 @@ from pathlib import Path
 from xnas.cli.cell_description import own_size_lines
 from xnas.errors import ConfigError
 from xnas.report.wirings import wiring_lines
-from xnas.space import Wiring
+from xnas.space import Architecture, Wiring
 from xnas.space.zoo import genotype_file
 from xnas.words import printable
+
+
+def network_text(cell: str, found: Architecture, *, svg: Path | None, truth: Path | None) -> str:
+    """Sizes for the terminal of a network without cells, and the graphs of a wiring."""
+    if isinstance(found, Wiring):
+        return wiring_text(cell, found, svg=svg, truth=truth)
+    if svg is not None or truth is not None:
+        raise ConfigError(f"--svg and --truth are about cells, and {cell} has none; leave them out")
+    return f"{printable(found.origin)}\n\n{own_size_lines(found)}"
 
 
 def wiring_text(cell: str, wiring: Wiring, *, svg: Path | None, truth: Path | None) -> str:

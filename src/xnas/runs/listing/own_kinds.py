@@ -78,8 +78,8 @@ def describe_fit(files: RunFiles) -> Description:
     saved = files.json(FIT)
     winner = text(mapping(saved.get("comparison")).get("winner"))
     rows = saved.get("rows")
-    rows = [mapping(row) for row in rows] if isinstance(rows, list) else []
-    best = next((row for row in rows if row.get("name") == winner), {})
+    named = [mapping(row) for row in rows] if isinstance(rows, list) else []
+    best: Mapping[str, Any] = next((row for row in named if row.get("name") == winner), {})
     return Description(
         **_common(files),
         method=winner,
