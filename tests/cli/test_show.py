@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from commands import call
 from cyclopts import App
 
 from xnas.cli.show import show
