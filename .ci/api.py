@@ -38,6 +38,7 @@ SECTIONS = {
             "TrainConfig",
         ),
         *("sample", "resume_sampling", "SampleConfig", "Callback"),
+        *("compare", "resume_comparison", "CompareConfig"),
         *("load", "Classifier"),
     ],
     "Data": ["ImageData"],

@@ -14,6 +14,7 @@ WITHOUT_EXAMPLE = {
     "Classifier",  # that of `load`
     "ImageData",  # those of `search`, `train` and `load`
     "Replay",  # that of `replay`
+    "resume_comparison",  # needs a comparison that was stopped
     "resume_fit",  # needs a fit that was stopped
     "resume_sampling",  # needs a search that was stopped
     "resume_search",  # needs a run that was stopped

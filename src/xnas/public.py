@@ -6,6 +6,8 @@ from xnas.errors import ConfigError, DatasetError, GenotypeError, RoundError, Xn
 from xnas.model.classifier import Classifier, load
 from xnas.nn import Forecaster, split_parameters, uniform_mixture
 from xnas.optim import ExpertsOptimizer
+from xnas.runs.comparison.compare import compare, resume_comparison
+from xnas.runs.comparison.config import CompareConfig
 from xnas.runs.displays import Callback
 from xnas.runs.fit.config import FitConfig
 from xnas.runs.fit.fit import fit, resume_fit
@@ -36,6 +38,7 @@ from xnas.theory import (
 __all__ = [
     "Callback",
     "Classifier",
+    "CompareConfig",
     "ConfigError",
     "DatasetError",
     "ExpertsOptimizer",
@@ -53,6 +56,7 @@ __all__ = [
     "XnasError",
     "__version__",
     "cell_depth",
+    "compare",
     "count_macs",
     "count_parameters",
     "create_model",
@@ -65,6 +69,7 @@ __all__ = [
     "normalized_entropy",
     "optimal_learning_rate",
     "replay",
+    "resume_comparison",
     "resume_fit",
     "resume_sampling",
     "resume_search",

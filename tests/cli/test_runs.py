@@ -42,6 +42,13 @@ def test_an_empty_folder_is_a_line_and_a_missing_one_is_refused(capsys, tmp_path
     assert "x is not there; give a folder of runs, such as runs" in err
 
 
+def test_the_usual_folder_may_be_missing(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = call(capsys, "runs")
+    assert (status, out) == (0, "there are no runs in runs; xnas search begins one in runs\n")
+    assert json.loads(call(capsys, "runs", "--json")[1])["runs"] == []
+
+
 def test_it_does_without_torch(tmp_path):
     search(tmp_path / "one")
     code = (

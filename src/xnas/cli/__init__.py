@@ -60,6 +60,11 @@ COMMANDS = {
         "Each file is checked against PyTorch's answers.",
         "xnas export runs/train-photos-1 --out exported",
     ),
+    "compare": (
+        "Compare methods and samplers with several seeds.",
+        "A table with means and spreads, and which differences are more than noise.",
+        "xnas compare --methods xnas,darts,random --space nasbench201 --truth cells.csv --seeds 0-4",
+    ),
     "runs": (
         "List the runs in a folder.",
         "What each is, its state, its data, what it found, and the next command.",

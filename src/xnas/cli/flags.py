@@ -19,6 +19,7 @@ from xnas.options import Options, flag_name, groups_of, help_of, names_on_resume
 ORDER = (
     "Data",
     "Search",
+    "Comparison",
     "Training",
     "Network",
     "Method",

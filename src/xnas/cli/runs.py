@@ -14,10 +14,11 @@ from cyclopts import Parameter
 from xnas.cli.printing import say, say_json
 
 FORMAT, VERSION = "xnas-runs", 1
+DEFAULT = Path("runs")
 
 
 def runs(
-    folder: Path = Path("runs"),
+    folder: Path | None = None,
     /,
     *,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -31,7 +32,7 @@ def runs(
     Parameters
     ----------
     folder
-        A folder of run folders, at most three levels deep, or a run folder.
+        A folder of run folders, at most three levels deep, or a run folder. Default: runs.
     as_json
         Print one line of JSON instead, for scripts: format and version, and under `runs` an object per
         run, with accuracies as shares, `truth` in percent and `changed` in seconds since 1970.
@@ -39,7 +40,8 @@ def runs(
     from xnas.report.runs_table import faults_and_commands, runs_table  # noqa: PLC0415
     from xnas.runs.listing.runs_in import runs_in  # noqa: PLC0415
 
-    found = runs_in(folder)
+    asked, folder = folder, folder or DEFAULT
+    found = runs_in(folder) if asked is not None or folder.exists() else []
     if as_json:
         rows = [asdict(run) for run in found]
         say_json({"format": FORMAT, "version": VERSION, "folder": str(folder), "runs": rows})

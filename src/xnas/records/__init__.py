@@ -3,6 +3,14 @@
 Only plain numbers, strings and tuples, so that `dataclasses.asdict` turns any record into JSON.
 """
 
+from xnas.records.comparing import (
+    ComparedRun,
+    Difference,
+    EntrySummary,
+    Measure,
+    RunComparison,
+    RunState,
+)
 from xnas.records.costs import (
     DataCost,
     EpochCost,
@@ -79,15 +87,18 @@ __all__ = [
     "Claim",
     "CoinGame",
     "CoinStudy",
+    "ComparedRun",
     "Comparison",
     "DataCost",
     "Decision",
     "Deletion",
     "DepthRow",
+    "Difference",
     "EdgeChoice",
     "EntropyPoint",
     "EntropyStudy",
     "Entry",
+    "EntrySummary",
     "EpochCost",
     "Evaluation",
     "ExportResult",
@@ -100,6 +111,7 @@ __all__ = [
     "Latency",
     "Ledger",
     "ListedRun",
+    "Measure",
     "MethodCost",
     "PlannedCells",
     "PlannedSearch",
@@ -110,6 +122,8 @@ __all__ = [
     "RegretCurve",
     "RoundCost",
     "RowCost",
+    "RunComparison",
+    "RunState",
     "Sampled",
     "SearchEpoch",
     "SearchSpeed",

@@ -10,8 +10,8 @@ from xnas.report.tables import aligned_table
 from xnas.words import printable
 
 HEADER = ("run", "kind", "state", "data", "method", "cell", "result", "age")
-ELASTIC = (0, 3, 5)
-"""Columns that are cut where the terminal is narrow: run, data and cell."""
+ELASTIC = (0, 3, 4, 5)
+"""Columns that are cut where the terminal is narrow: run, data, method and cell."""
 LEAST = 8
 """Characters that a column keeps."""
 MOST = 200

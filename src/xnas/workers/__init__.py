@@ -9,11 +9,13 @@ resume in their folder.
             workers.submit(number, partial(search, config, "cifar10"))
         results = [workers.result(number) for number in range(len(configs))]
 
-`RayTasks` has the same methods, on all machines of a Ray cluster.
+`RayTasks` has the same methods, on all machines of a Ray cluster. So has `ThisProcess`, which does one
+job after another, each when its result is asked for.
 """
 
 from xnas.workers.local import LocalProcesses
 from xnas.workers.protocol import Job, Workers
 from xnas.workers.ray_tasks import RayTasks
+from xnas.workers.this_process import ThisProcess
 
-__all__ = ["Job", "LocalProcesses", "RayTasks", "Workers"]
+__all__ = ["Job", "LocalProcesses", "RayTasks", "ThisProcess", "Workers"]

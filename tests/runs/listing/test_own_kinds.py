@@ -66,6 +66,25 @@ def test_evaluations_and_exports_are_known_by_their_files(tmp_path):
     assert found["wired"].cell == "a wiring"
 
 
+def test_a_comparison_shows_its_entries_and_how_many_runs_have_ended(tmp_path):
+    states = ("done", "failed", "waiting")
+    runs = [{"entry": name, "state": state} for name, state in zip("aab", states, strict=True)]
+    saved = {"runs": runs, "data": [{"label": "digits"}, {"label": "pets"}]}
+    (tmp_path / "compared").mkdir()
+    (tmp_path / "compared" / "comparison.json").write_text(json.dumps(saved))
+    run = only(tmp_path)
+    assert (run.kind, run.state, run.data, run.method) == (
+        "comparison",
+        "stopped",
+        "digits, pets",
+        "a, b",
+    )
+    assert (run.done, run.planned) == (2, 3)
+    assert run.next_command == f"xnas compare --resume {tmp_path / 'compared'}"
+    (tmp_path / "compared" / "comparison.md").touch()
+    assert only(tmp_path).state == "finished"
+
+
 def test_the_words_of_a_cell_count_its_operations():
     cell = json.loads(Genotype.random("darts", 0).to_json())
     words = cell_words(cell)

@@ -24,6 +24,7 @@ LEDGER = "ledger.jsonl"
 EVALUATION = "evaluation.json"
 CARD = "model.json"
 FIT = "fit.json"
+COMPARISON = "comparison.json"
 
 
 def describe_search(files: RunFiles) -> Description:
@@ -107,6 +108,29 @@ def describe_export(files: RunFiles) -> Description:
     )
 
 
+def describe_comparison(files: RunFiles) -> Description:
+    """What is compared, on what, and how many runs have ended."""
+    saved = files.json(COMPARISON)
+    runs = [run for run in _objects(saved.get("runs")) if run.get("state") in ("done", "failed")]
+    data = [text(one.get("label")) for one in _objects(saved.get("data"))]
+    return Description(
+        data=", ".join(filter(None, data)) or None,
+        method=_entries(saved),
+        done=len(runs),
+        planned=len(_objects(saved.get("runs"))),
+    )
+
+
+def _entries(saved: Mapping[str, Any]) -> str | None:
+    names = [text(run.get("entry")) for run in _objects(saved.get("runs"))]
+    return ", ".join(dict.fromkeys(filter(None, names))) or None
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects in a list of a file; empty for what is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def cell_words(genotype: Mapping[str, Any]) -> str | None:
     """The operations of a (normal) cell, the most frequent first: `4 sep_conv_3x3, 3 skip_connect`.
 
@@ -151,3 +175,7 @@ RUN_KINDS.add(
     RunKind(noun="evaluation", last=EVALUATION, sign=EVALUATION, describe=describe_evaluation),
 )
 RUN_KINDS.add("export", RunKind(noun="export", last=CARD, sign=CARD, describe=describe_export))
+RUN_KINDS.add(
+    "compare",
+    RunKind(noun="comparison", last="comparison.md", sign=COMPARISON, describe=describe_comparison),
+)

@@ -68,16 +68,16 @@ class SampleConfig(TrainOptions):
         return parse_settings(self.settings or "")
 
 
-def parse_settings(text: str) -> dict[str, Any]:
+def parse_settings(text: str, flag: str = "--settings") -> dict[str, Any]:
     """`population=10,rate=0.1` as names with numbers, true, false, none or words."""
     found: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not name or not equals or not value:
             whole = "" if part == text else f" in {text!r}"
-            raise ConfigError(f"--settings must be like population=10,sample=3, got {part!r}{whole}")
+            raise ConfigError(f"{flag} must be like population=10,sample=3, got {part!r}{whole}")
         if name in found:
-            raise ConfigError(f"--settings names {name!r} twice, got {text!r}; give it once")
+            raise ConfigError(f"{flag} names {name!r} twice, got {text!r}; give it once")
         found[name] = _value(value)
     return found
 

@@ -24,6 +24,7 @@ from xnas.errors import ConfigError
 from xnas.registry import Registry
 from xnas.runs.sampling.evaluators import Evaluator, evaluate_trial, trial_folder
 from xnas.samplers import Result, Trial
+from xnas.workers import ThisProcess, Workers
 
 
 class Pool(Protocol):
@@ -47,6 +48,9 @@ class PoolKind:
     """Called with the evaluator, the folder of all trials, and how many will be open at a time."""
     summary: str
     """Where it evaluates, in one line."""
+    workers: Callable[[int, bool], Workers] | None = None
+    """Gives workers that do any jobs, which comparisons need: called with how many are done at a time,
+    and whether they compute on GPUs."""
 
 
 POOLS: Registry[PoolKind] = Registry("pool")
@@ -77,4 +81,7 @@ class LocalPool:
         self.waiting.clear()
 
 
-POOLS.add("local", PoolKind(LocalPool, "in this process, one cell after another"))
+POOLS.add(
+    "local",
+    PoolKind(LocalPool, "in this process, one cell after another", workers=lambda *_: ThisProcess()),
+)

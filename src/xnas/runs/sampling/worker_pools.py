@@ -51,14 +51,26 @@ def on_gpu(evaluator: Evaluator) -> bool:
 
 def local_processes(evaluator: Evaluator, trials: Path, at_once: int) -> WorkerPool:
     """The pool `processes`; on GPUs each trial has a process of its own."""
-    gpus = visible_gpus() if on_gpu(evaluator) else ()
-    return WorkerPool(LocalProcesses(at_once, gpus=gpus, fresh=bool(gpus)), evaluator, trials)
+    return WorkerPool(processes(at_once, on_gpu(evaluator)), evaluator, trials)
 
 
 def ray_tasks(evaluator: Evaluator, trials: Path, at_once: int) -> WorkerPool:
     """The pool `ray`; `trials` has to be on a file system that all machines of the cluster share."""
-    return WorkerPool(RayTasks(at_once, on_gpus=on_gpu(evaluator)), evaluator, trials)
+    return WorkerPool(tasks(at_once, on_gpu(evaluator)), evaluator, trials)
 
 
-POOLS.add("processes", PoolKind(local_processes, "in parallel processes of this machine"))
-POOLS.add("ray", PoolKind(ray_tasks, "on the machines of a Ray cluster"))
+def processes(at_once: int, on_gpus: bool) -> Workers:  # noqa: FBT001 - the signature of `PoolKind`
+    """Processes of this machine; on GPUs each job has a process of its own."""
+    gpus = visible_gpus() if on_gpus else ()
+    return LocalProcesses(at_once, gpus=gpus, fresh=bool(gpus))
+
+
+def tasks(at_once: int, on_gpus: bool) -> Workers:  # noqa: FBT001 - the signature of `PoolKind`
+    """Tasks of a Ray cluster."""
+    return RayTasks(at_once, on_gpus=on_gpus)
+
+
+POOLS.add(
+    "processes", PoolKind(local_processes, "in parallel processes of this machine", workers=processes)
+)
+POOLS.add("ray", PoolKind(ray_tasks, "on the machines of a Ray cluster", workers=tasks))

@@ -1,0 +1,83 @@
+"""`xnas compare`: methods and samplers with several seeds, by one measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+from xnas.cli.flags import changes, resume_flag, takes
+from xnas.cli.printing import say
+from xnas.errors import ConfigError, XnasError
+from xnas.process.interrupt import finish
+from xnas.runs.comparison.config import CompareOptions
+from xnas.words import counted
+
+if TYPE_CHECKING:
+    from xnas.runs.comparison.compare import CompareResult
+
+RESUME = resume_flag(CompareOptions, "comparison")
+
+
+@takes(CompareOptions)
+def compare(
+    *data: str,
+    resume: Annotated[Path | None, RESUME] = None,
+    **typed: Any,  # noqa: ANN401 - options
+) -> None:
+    """Run a comparison, or resume one, and print its tables.
+
+    Exits with status 2 if runs failed; the others are compared nevertheless.
+
+    Parameters
+    ----------
+    data
+        Datasets or folders of images (default: the digits), or a TOML file that describes the
+        comparison, whose settings the options here replace.
+    """
+    # The help of the command does without torch, which these import.
+    from xnas.runs.comparison import compare as job  # noqa: PLC0415
+
+    if resume is not None:
+        if data:
+            raise ConfigError(f"--resume uses the data of the comparison; leave {data[0]} out")
+        result = job.resume_comparison(resume, quiet=typed.get("quiet", False), **changes(typed))
+    else:
+        given = data[0] if len(data) == 1 else list(data) or None
+        result = job.compare(given, **typed)
+    finish()
+    if not typed.get("quiet", False):
+        say(farewell(result))
+    failed = result.comparison.failed
+    if failed:
+        raise XnasError(
+            f"{counted(failed, 'run')} of {len(result.comparison.runs)} failed, for the reasons in "
+            f"{Path(result.out) / 'comparison.md'}; xnas compare --resume {quote(result.out)} tries "
+            f"{'it' if failed == 1 else 'them'} again"
+        )
+
+
+def farewell(result: CompareResult) -> str:
+    """The tables, what they say, and where they are."""
+    from xnas.report.comparison import (  # noqa: PLC0415
+        difference_table,
+        failures,
+        summary_table,
+        verdicts,
+    )
+
+    found = result.comparison
+    lines = ["", summary_table(found)]
+    if found.random_mean:
+        means = ", ".join(f"{mean:.2f} %" for mean in found.random_mean.values())
+        lines += ["", f"random cells ({found.random_words}): {means}"]
+    if found.differences:
+        lines += ["", f"compared with {found.reference}:", "", difference_table(found)]
+    if found.test is not None:
+        lines += ["", *verdicts(found), f"({found.test}; p corrected by Holm)"]
+    lines += [*([""] if found.failed else []), *failures(found)]
+    lines += [
+        "",
+        f"folder: {result.out} (comparison.md, .csv, .tex, .json, runs.csv, figures/, runs/)",
+    ]
+    return "\n".join(lines)
