@@ -3,8 +3,20 @@
 import json
 from dataclasses import asdict, replace
 
-from xnas import SearchConfig
-from xnas.records import Deletion, EdgeChoice, EpochCost, Gap, Ledger, SearchEpoch, Truth, Wipeout
+from xnas import SearchConfig, TrainConfig
+from xnas.records import (
+    CalibrationBin,
+    Deletion,
+    EdgeChoice,
+    EpochCost,
+    Evaluation,
+    Gap,
+    Ledger,
+    SearchEpoch,
+    TrainEpoch,
+    Truth,
+    Wipeout,
+)
 from xnas.report.page.stories import RunHead, SearchedCells, SearchStory
 from xnas.space import SPACES, Genotype, cell_depth  # noqa: F401 - for the tests
 
@@ -143,6 +155,97 @@ def search_run(folder, count=3, *, finished=True, lines=None, **settings):
         head = {"format": "xnas-ledger", "version": 1}
         write(folder / "ledger.json", head | {kind: asdict(ledger()) for kind in KINDS})
         (folder / "genotype.json").write_text(CELL.to_json(), encoding="utf8")
+    return folder
+
+
+def trained(count=3):
+    """Epochs of a training with held-out images."""
+    return [
+        TrainEpoch(
+            epoch=number,
+            steps=10 * number,
+            learning_rate=0.1 / number,
+            drop_path_rate=0.0,
+            train_loss=2 / number,
+            train_accuracy=1 - 0.5 / number,
+            valid_loss=2.1 / number,
+            valid_accuracy=1 - 0.6 / number,
+            cost=EpochCost(seconds=4.0, seconds_per_round=0.4, memory_bytes=1 << 28),
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+def evaluation(*classes):
+    """Of a network that takes the first class for the second once in ten times."""
+    names = classes or ("cat", "dog")
+    confusion = [[10 * (i == j) for j in range(len(names))] for i in range(len(names))]
+    confusion[0][0], confusion[0][1] = 9, 1
+    bins = [CalibrationBin(lower=0.0, upper=0.5, images=0, confidence=0.0, accuracy=0.0)]
+    bins += [CalibrationBin(lower=0.5, upper=1.0, images=20, confidence=0.9, accuracy=0.95)]
+    return Evaluation(
+        images=10 * len(names),
+        classes=names,
+        top1=0.95,
+        top5=None,
+        loss=0.3,
+        counts=(10,) * len(names),
+        accuracies=(0.9, *(1.0,) * (len(names) - 1)),
+        confusion=tuple(map(tuple, confusion)),
+        calibration_error=0.05,
+        calibration=tuple(bins),
+    )
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+
+
+def train_run(folder, *, finished=True, classes=("cat", "dog")):
+    """The folder of a training; without a model it was stopped."""
+    folder.mkdir(parents=True)
+    config = {"format": "xnas-run", "version": 1, "kind": "train", "data": "digits"}
+    config |= {"data_fingerprint": "", "processes": 1, "made_with": {"xnas": "0.1.0"}}
+    options = asdict(TrainConfig(cell="darts_v2", epochs=3))
+    write(folder / "config.json", config | {"config": options})
+    lines = (json.dumps(asdict(one)) + "\n" for one in trained())
+    (folder / "metrics.jsonl").write_text("".join(lines), encoding="utf8")
+    (folder / "genotype.json").write_text(CELL.to_json(), encoding="utf8")
+    if finished:
+        write(folder / "test.json", {"format": "xnas-test", "version": 1} | asdict(evaluation(*classes)))
+        row = {"index": 3, "label": classes[0], "answer": classes[1], "probability": 0.9, "png": PIXEL}
+        write(folder / "mistakes.json", {"format": "xnas-mistakes", "version": 1, "mistakes": [row]})
+        network = {"network": "cifar", "num_classes": len(classes), "in_chans": 1, "channels": 2}
+        network |= {"cells": 3, "squeeze_excitation": False, "stem_channels": 2}
+        card = {"format": "xnas-model", "version": 1, "network": network, "classes": classes}
+        card |= {"size": [8, 8], "mean": [0.5], "std": [0.25], "trained_on": "pets", "recipe": "quick"}
+        card |= {"seed": 0, "figures": {}, "genotype": json.loads(CELL.to_json())}
+        write(folder / "model.json", card)
+    return folder
+
+
+def sample_run(folder, *, finished=True):
+    """The folder of a sampling of five trials: one is refused, one fails, one has an earlier cell."""
+    folder.mkdir(parents=True)
+    config = {"format": "xnas-run", "version": 1, "kind": "sample", "data": "cifar10"}
+    config |= {"data_fingerprint": "", "processes": 1, "made_with": {"xnas": "0.1.0"}}
+    options = {"sampler": "evolution", "evaluator": "table", "evaluations": 4, "seed": 0}
+    write(folder / "config.json", config | {"config": options})
+    first, second = (Genotype.random("nasbench201", seed) for seed in (0, 1))
+    events = [{"event": "begin", "format": "xnas-trials", "version": 1}]
+    told = [(first, 0.5, "done"), (second, None, "failed"), (second, 0.75, "done")]
+    told += [(first, 0.5, "done"), (second, None, "refused")]
+    costs = []
+    for number, (cell, value, state) in enumerate(told):
+        genotype = json.loads(cell.to_json())
+        ask = {"event": "ask", "number": number, "genotype": genotype, "budget": None, "parent": None}
+        tell = {"event": "tell", "number": number, "value": value, "state": state, "at": 12}
+        events += [ask, tell]
+        costs.append({"number": number, "seconds": 2.0, "parameters": 1e6 * (number + 1), "macs": 1e8})
+    for name, rows in (("ledger.jsonl", events), ("costs.jsonl", costs)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / name).write_text(text, encoding="utf8")
+    if finished:
+        (folder / "genotype.json").write_text(second.to_json(), encoding="utf8")
     return folder
 
 

@@ -8,7 +8,14 @@ from xnas.runs.prepare import prepare
 
 PLAIN = {"expert_dropout": 0.0, "best_temperature": False, "warmup": 0.0, "edges": "share"}
 """Skip dropout alone; guards of the DARTS space that a test wants it names."""
-TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu"} | PLAIN
+TINY = {
+    "cells": 3,
+    "channels": 2,
+    "batch_size": 8,
+    "epochs": 3,
+    "device": "cpu",
+    "report": False,
+} | PLAIN
 
 
 def stripes(count=80, seed=0, test=None):

@@ -15,7 +15,7 @@ from xnas.runs.displays import Silence
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.train_config import TrainConfig
 
-TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu"}
+TINY = {"cells": 3, "channels": 2, "batch_size": 8, "epochs": 3, "device": "cpu", "report": False}
 
 
 def tiny(**arguments):

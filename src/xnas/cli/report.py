@@ -18,6 +18,7 @@ def report(
     *,
     watch: Annotated[bool, Parameter(negative="")] = False,
     open_: Annotated[bool, Parameter(name="--open", negative="")] = False,
+    figures: Path | None = None,
 ) -> None:
     """Write report.html into the folder of a run, whether it is running, was stopped or is finished.
 
@@ -29,6 +30,8 @@ def report(
         While the run lives, write the page again after every epoch; an open page loads itself again.
     open_
         Open the page in a browser.
+    figures
+        Also write the charts and the cell into this folder, as SVG, PNG and PDF.
     """
     from xnas.runs.reports.chart_script import HINT, chart_script  # noqa: PLC0415 - imports torch
     from xnas.runs.reports.write import watch_report, write_report  # noqa: PLC0415
@@ -37,6 +40,11 @@ def report(
     say(f"written: {printable(page)}")
     if chart_script() is None:
         say(HINT)
+    if figures is not None:
+        from xnas.runs.reports.figures import write_figures  # noqa: PLC0415
+
+        files = write_figures(run, figures)
+        say(f"written: {counted(len(files), 'figure file')} in {printable(figures)}")
     if open_:
         _open(page)
     if watch:

@@ -6,7 +6,7 @@ is the probability that the network gives its answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -22,13 +22,18 @@ TOP = 5
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]], classes: Sequence[str]
+    model: nn.Module,
+    batches: Iterable[tuple[Tensor, Tensor]],
+    classes: Sequence[str],
+    *,
+    follow: Callable[[Tensor, Tensor, Tensor], None] | None = None,
 ) -> Evaluation:
     """Accuracy, loss, confusion and calibration over batches of standardised images and labels.
 
     The network answers as it does after training, and is left in the modes it was in. The calibration
     error is the expected one: over 15 bins of confidence of equal width, open below, the mean distance
-    between accuracy and mean confidence, each bin counting by its images (Guo et al. 2017).
+    between accuracy and mean confidence, each bin counting by its images (Guo et al. 2017). `follow` is
+    called with the images, logits and labels of every batch.
     """
     parameter = next(model.parameters(), None)
     sums: _Sums | None = None
@@ -36,7 +41,10 @@ def evaluate(
         for images, labels in batches:
             device = images.device if parameter is None else parameter.device
             sums = sums or _Sums(len(classes), device)
-            sums.add(model(images.to(device)), labels.to(device))
+            logits, labels = model(images.to(device)), labels.to(device)  # noqa: PLW2901
+            sums.add(logits, labels)
+            if follow is not None:
+                follow(images, logits, labels)
     if sums is None or sums.images == 0:
         raise ConfigError("there are no images to evaluate on; give at least one batch")
     return sums.evaluation(tuple(classes))

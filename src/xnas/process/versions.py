@@ -10,17 +10,20 @@ from functools import cache
 from pathlib import Path
 
 from xnas import __version__
+from xnas.process.machine import machine
 
 SECONDS = 5.0  # time limit of git
 
 
 def made_with() -> dict[str, str]:
-    """Versions by name; `commit` ends with a plus if files have changed since.
+    """Versions by name, and the machine; `commit` ends with a plus if files have changed since.
 
     Optuna's is among them where it is in use, since its samplers may differ between versions.
     """
     optuna = sys.modules.get("optuna")
-    return _own() | ({} if optuna is None else {"optuna": str(optuna.__version__)})
+    return (
+        _own() | {"machine": machine()} | ({} if optuna is None else {"optuna": str(optuna.__version__)})
+    )
 
 
 @cache

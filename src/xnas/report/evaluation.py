@@ -66,6 +66,13 @@ def evaluation_page(evaluation: Evaluation, *, data: str = "", figures: Sequence
     )
 
 
+def worst_confusion(evaluation: Evaluation, k: int) -> str:
+    """The most frequent wrong answer for class k with its count, the first of equals; empty if none."""
+    wrong = [(n, -j) for j, n in enumerate(evaluation.confusion[k]) if j != k and n]
+    most, at = max(wrong, default=(0, 0))
+    return f"{evaluation.classes[-at]} ({most:,})" if most else ""
+
+
 def _worst(evaluation: Evaluation, most: int) -> list[int]:
     """Classes with the lowest accuracy, the worst first; those without images have none."""
     known = [k for k, share in enumerate(evaluation.accuracies) if share is not None]
@@ -78,8 +85,6 @@ def _rows(evaluation: Evaluation, classes: Iterable[int]) -> list[Row]:
     for k in classes:
         name, images = evaluation.classes[k], evaluation.counts[k]
         share = evaluation.accuracies[k]
-        wrong = [(n, -j) for j, n in enumerate(evaluation.confusion[k]) if j != k and n]
-        most, at = max(wrong, default=(0, 0))
-        taken = f"{evaluation.classes[-at]} ({most:,})" if most else ""
+        taken = worst_confusion(evaluation, k)
         rows.append((name, f"{images:,}", "-" if share is None else f"{100 * share:.2f} %", taken))
     return rows

@@ -352,7 +352,15 @@ class _Run(Generic[Settings, Record]):
         with explain_failures(lambda: last, folder.saved):
             result = job.conclude(folder, records)
         ranks.wait()  # until the first process has written its files
+        if ranks.first and job.config.report and not job.position().paused:
+            self._report()
         return result
+
+    def _report(self) -> None:
+        """Write the page of the run, which is finished."""
+        from xnas.runs.reports.write import write_at_end  # noqa: PLC0415 - what draws is needed now
+
+        write_at_end(self.folder.path, self.display)
 
     def _introduce(self, job: Job[Record, Result], *, resumed: bool) -> None:
         for line in job.introduction():

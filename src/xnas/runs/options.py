@@ -71,6 +71,8 @@ class RunOptions(OutputOptions):
 
     out: Path | None = option(None, on_resume="free")
     """Run folder, new or empty. Default: runs/COMMAND-DATA-NUMBER."""
+    report: bool = option(True, on_resume="free")
+    """Write report.html into the run folder at the end."""
     checkpoint_minutes: float = option(10.0, NOT_NEGATIVE, on_resume="change")
     """Also save a checkpoint within an epoch if this many minutes have passed (0: after every step).
     Every epoch ends with a checkpoint."""

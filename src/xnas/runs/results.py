@@ -36,6 +36,12 @@ class SearchResult:
     undecided: tuple[EdgeChoice, ...] = ()
     """Edges of the cell whose operation was chosen by less than noise, as far as ledgers show it."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from xnas.runs.reports.notebook import search_html  # noqa: PLC0415 - what draws is needed now
+
+        return search_html(self)
+
     def __repr__(self) -> str:
         """The main numbers in one line."""
         accuracy = f", valid_accuracy={self.epochs[-1].valid_accuracy:.4g}" if self.epochs else ""
@@ -58,6 +64,12 @@ class TrainResult:
     macs: int
     finished: bool = True
     """Whether all epochs were trained; False if the training was stopped by `until`."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from xnas.runs.reports.notebook import train_html  # noqa: PLC0415 - what draws is needed now
+
+        return train_html(self)
 
     def __repr__(self) -> str:
         """The main numbers in one line."""
@@ -83,6 +95,12 @@ class SampleResult:
     """The cell of each."""
     truth: Truth | Judgement | None = None
     """What a benchmark knows of the best cell, for the report alone."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from xnas.runs.reports.notebook import sample_html  # noqa: PLC0415 - what draws is needed now
+
+        return sample_html(self)
 
     def __repr__(self) -> str:
         """The main numbers in one line."""

@@ -40,7 +40,10 @@ READ = (
 )
 """What a resumed run reads: a pipe would block it, an endless device would fill its memory."""
 MOVED = "copy the run folder elsewhere and resume it there"
-ENDS = ("discretization.json", "ledger.json", "test.json", "best", "model.safetensors")
+ENDS = (
+    *("discretization.json", "ledger.json", "test.json", "mistakes.json", "best"),
+    "model.safetensors",
+)
 """What a run writes at its end, except for the last file, whose presence says that it is finished."""
 NAMES = {NAME, "recipe.json", *ARCHITECTURE_FILES, "metrics.jsonl", "model.json", *ENDS}
 NAMES |= {
@@ -51,6 +54,7 @@ NAMES |= {
     "found.json",
     "published.json",
     "random.json",
+    "report.html",
 }
 
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from xnas.data import Images, load_data, stream_seed
 from xnas.engine.distributed import Ranks, join_ranks
 from xnas.engine.evaluate import evaluate
+from xnas.engine.mistakes import Mistakes
 from xnas.engine.train import captured_step, train_step
 from xnas.engine.train_state import TRAIN_FORMAT, Best, better, restore_training, train_state
 from xnas.errors import ConfigError, FinishedError, GenotypeError, VersionError
@@ -32,6 +33,7 @@ from xnas.runs.cells import architecture_of
 from xnas.runs.config_file import as_json
 from xnas.runs.displays import Callback, TrainDisplay, showing
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
+from xnas.runs.mistakes_file import MISTAKES, MOST_MISTAKES, mistakes_file
 from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
 from xnas.runs.results import SampleResult, SearchResult, TrainResult
 from xnas.runs.run_data import inherit_data_options
@@ -271,9 +273,11 @@ class TrainJob:
         if training.average is not None:
             training.average.swap()
         batches = prepared.test_batches()
-        test = None if batches is None else self._evaluate(batches)
+        mistakes = Mistakes(MOST_MISTAKES)
+        test = None if batches is None else self._evaluate(batches, mistakes)
         if test is not None:
             folder.write_json("test.json", {"format": "xnas-test", "version": 1} | asdict(test))
+            folder.write_json(MISTAKES, mistakes_file(mistakes.worst(), self.images))
         self._save_models(folder, test)
         return self._result(folder, records, test)
 
@@ -317,10 +321,12 @@ class TrainJob:
             found = self._evaluate(self.prepared.valid.whole())
         return self.ranks.first_does(lambda: found)  # all processes compare the same accuracy
 
-    def _evaluate(self, batches: Iterable[tuple[Tensor, Tensor]]) -> Evaluation:
-        autocast = self.training.settings.autocast
+    def _evaluate(
+        self, batches: Iterable[tuple[Tensor, Tensor]], mistakes: Mistakes | None = None
+    ) -> Evaluation:
+        autocast, follow = self.training.settings.autocast, None if mistakes is None else mistakes.add
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=autocast):
-            return evaluate(self.training.model, batches, self.prepared.classes)
+            return evaluate(self.training.model, batches, self.prepared.classes, follow=follow)
 
 
 def _require_epoch(until: int | None) -> None:

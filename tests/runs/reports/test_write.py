@@ -18,6 +18,14 @@ def _no_script(monkeypatch):
     monkeypatch.setattr(write, "chart_script", lambda: None)
 
 
+class Heard:
+    """A display that remembers."""
+
+    def __init__(self):
+        self.said, self.warned = [], []
+        self.say, self.warn = self.said.append, self.warned.append
+
+
 def test_a_finished_search_gets_a_page(tmp_path):
     page = write_report(str(pages.search_run(tmp_path / "run")))
     assert page == tmp_path / "run/report.html"
@@ -66,20 +74,23 @@ def test_an_evaluation_has_no_report(tmp_path):
 
 
 def test_a_fault_at_the_end_of_a_run_is_a_warning(tmp_path, monkeypatch):
-    warnings = []
+    heard = Heard()
     folder = pages.search_run(tmp_path / "run")
-    assert write_at_end(folder, warnings.append) == folder / "report.html"
+    assert write_at_end(folder, heard) == folder / "report.html"
+    assert "pip install" in heard.said.pop()
     monkeypatch.setattr(write, "page_of_run", lambda _: 1 / 0)
-    assert write_at_end(folder, warnings.append) is None
-    (line,) = warnings
+    assert write_at_end(folder, heard) is None
+    (line,) = heard.warned
     assert "the report was not written: division by zero; xnas report" in line
 
 
 def test_at_its_end_a_run_is_finished_though_its_process_holds_it(tmp_path):
     folder = pages.search_run(tmp_path / "run")
     with locked(folder, nullcontext):
-        write_at_end(folder, pytest.fail)
-        assert "under way" not in (folder / "report.html").read_text(encoding="utf8")
+        write_at_end(folder, Heard())
+        html = (folder / "report.html").read_text(encoding="utf8")
+        assert "under way" not in html
+        assert f"xnas train {folder} digits" in html
         write_report(folder)
         assert "under way" in (folder / "report.html").read_text(encoding="utf8")
 

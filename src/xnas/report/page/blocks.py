@@ -96,7 +96,27 @@ class Pictures:
     pictures: tuple[Picture, ...]
 
 
-Block: TypeAlias = Text | Notice | Facts | DataTable | Command | Pictures | Chart | CellGraphs
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """Counts by two classes, such as a confusion matrix: a table with the larger counts darker."""
+
+    KIND: ClassVar[str] = "heatmap"
+
+    title: str
+    caption: str
+    names: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    rows: str
+    """What a row is."""
+    columns: str
+
+    @property
+    def shares(self) -> tuple[tuple[float, ...], ...]:
+        """Of every row's sum, in 0..1."""
+        return tuple(tuple(n / max(1, sum(row)) for n in row) for row in self.counts)
+
+
+Block: TypeAlias = Text | Notice | Facts | DataTable | HeatMap | Command | Pictures | Chart | CellGraphs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

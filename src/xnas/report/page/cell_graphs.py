@@ -7,7 +7,7 @@ from typing import Any
 
 from xnas.records import EdgeChoice, SearchEpoch
 from xnas.report.page.charts import operation_colours
-from xnas.report.page.graphs import CellGraph, CellGraphs, Frame, GraphEdge, Wiped, leaders
+from xnas.report.page.graphs import ONLY, CellGraph, CellGraphs, Frame, GraphEdge, Wiped, leaders
 from xnas.report.page.stories import DrawnCell, SearchedCells, SearchStory
 
 REASONS = {
@@ -27,7 +27,7 @@ def searched_graphs(story: SearchStory) -> CellGraphs | None:
     if cells is None or not epochs or not _fit(epochs[-1], cells):
         return None
     kinds = list(epochs[-1].mixtures or {})
-    graphs = tuple(_graph(kind, cells, epochs, story) for kind in kinds)
+    graphs = tuple(_graph(kind, cells, epochs, story, only=len(kinds) == 1) for kind in kinds)
     moved = " Move the slider to see how the search got there." if len(epochs) > 1 else ""
     return CellGraphs(
         title="The cell that was found" if story.choices else "The cell so far",
@@ -53,7 +53,7 @@ def finished_graphs(cell: DrawnCell, title: str = "The cell") -> CellGraphs:
         )
         graphs.append(
             CellGraph(
-                kind=kind,
+                kind=ONLY if len(cell.kinds) == 1 else kind,
                 inputs=cell.inputs,
                 nodes=nodes,
                 operations=names,
@@ -85,7 +85,12 @@ def reason(choice: EdgeChoice) -> str:
 
 
 def _graph(
-    kind: str, cells: SearchedCells, epochs: Sequence[SearchEpoch], story: SearchStory
+    kind: str,
+    cells: SearchedCells,
+    epochs: Sequence[SearchEpoch],
+    story: SearchStory,
+    *,
+    only: bool,
 ) -> CellGraph:
     at = {edge: index for index, edge in enumerate(cells.edges)}
     why = {(c.source, c.node): reason(c) for c in story.choices if c.kind == kind}
@@ -100,7 +105,7 @@ def _graph(
         last = frames[-1]
         frames[-1] = Frame(epoch=last.epoch, weights=last.weights, kept=kept, chosen=tuple(chosen))
     return CellGraph(
-        kind=kind,
+        kind=ONLY if only else kind,
         inputs=cells.inputs,
         nodes=cells.nodes,
         operations=cells.operations,

@@ -70,6 +70,8 @@ class Chart:
     panels: tuple[Panel, ...]
     zero: bool = False
     """Whether the y-axis begins at zero."""
+    least: float | None = None
+    """Where the y-axis begins; what lies below is cut off."""
     half: bool = True
     """Whether two such charts stand side by side where there is room."""
 

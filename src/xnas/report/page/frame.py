@@ -79,7 +79,7 @@ def _graphs(block: CellGraphs) -> dict[str, Any]:
         "brief": {name: brief_name(name) for name in block.colours},
         "cells": [
             {
-                "kind": graph.kind,
+                "title": graph.title,
                 "operations": graph.operations,
                 "edges": [
                     {

@@ -13,6 +13,8 @@ from typing import ClassVar
 PITCH, RADIUS, LANE = 104.0, 19.0, 46.0
 """From state to state, of a state, from arc to arc; in the units of the drawing."""
 MARGIN, TOP, BELOW = 8.0, 20.0, 52.0
+ONLY = ""
+"""The kind of a cell that is the only one."""
 LONGEST_LABEL = 12
 OUTPUT = 58.0
 """Width of the box at the end."""
@@ -65,6 +67,16 @@ class CellGraph:
     concat: tuple[int, ...]
     frames: tuple[Frame, ...]
     wiped: tuple[Wiped, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What it is called where it stands: the only kind of cell needs no name."""
+        return "cell" if self.kind == ONLY else f"{self.kind} cell"
+
+    @property
+    def moves(self) -> bool:
+        """Whether there are mixtures to show."""
+        return any(map(any, self.frames[-1].weights)) if self.frames else False
 
     @property
     def states(self) -> int:
@@ -137,6 +149,11 @@ class CellGraphs:
     graphs: tuple[CellGraph, ...]
     colours: dict[str, str]
     """Of operations, by name."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether there is more to read about an edge than its operation."""
+        return any(graph.moves or any(e.reason for e in graph.edges) for graph in self.graphs)
 
     @property
     def epochs(self) -> tuple[int, ...]:

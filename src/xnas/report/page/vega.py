@@ -91,39 +91,46 @@ def _shapes(chart: Chart) -> list[str]:
     return list(dict.fromkeys(one.shape for panel in chart.panels for one in panel.series))
 
 
+MARKS: dict[str, dict[str, Any]] = {
+    "line": {"type": "line", "strokeWidth": 1.8},
+    "steps": {"type": "line", "strokeWidth": 1.8, "interpolate": "step-after"},
+    "dots": {"type": "point", "filled": True, "size": 34, "opacity": 0.75},
+    "bars": {"type": "bar"},
+}
+"""How the shapes of series are drawn."""
+
+
 def _layer(chart: Chart, shape: str) -> dict[str, Any]:
-    marks: dict[str, dict[str, Any]] = {
-        "line": {"type": "line", "strokeWidth": 1.8},
-        "steps": {"type": "line", "strokeWidth": 1.8, "interpolate": "step-after"},
-        "dots": {"type": "point", "filled": True, "size": 34, "opacity": 0.75},
-        "bars": {"type": "bar"},
-    }
-    words = all(isinstance(place, str) for one in _all(chart) for place in one.places or chart.places)
-    x: dict[str, Any] = {"field": "x", "title": chart.x, "type": "nominal" if words else "quantitative"}
-    x |= (
-        {"sort": None, "axis": {"labelAngle": -50}}
-        if words
-        else {"scale": {"zero": False, "nice": False}}
-    )
-    grouped = shape == "bars" and len(chart.names) > 1
-    x_offset = {"xOffset": {"field": "series"}} if grouped else {}
-    y: dict[str, Any] = {
-        "field": "y",
-        "type": "quantitative",
-        "title": chart.y,
-        "scale": {"zero": chart.zero},
-    }
-    if len(chart.panels) >= MANY:  # a title for each would leave no room for what is drawn
-        x["title"] = y["title"] = None
-    elif shape == "line" and max(len(one.values) for one in _all(chart)) <= FEW:
-        marks["line"] |= {"point": {"size": 36}}
-    found: dict[str, Any] = {
-        "mark": marks[shape] | {"tooltip": True, "clip": False},
-        "encoding": {"x": x, "y": y, **x_offset, **_looks(chart, shape)},
-    }
+    """The series of one shape."""
+    mark = MARKS[shape] | {"tooltip": True, "clip": chart.least is not None}
+    if shape == "line" and len(chart.panels) < MANY and _longest(chart) <= FEW:
+        mark["point"] = {"size": 36}
+    found: dict[str, Any] = {"mark": mark, "encoding": _axes(chart, shape) | _looks(chart, shape)}
     if len(_shapes(chart)) > 1:
         found["transform"] = [{"filter": f"datum.shape == '{shape}'"}]
     return found
+
+
+def _axes(chart: Chart, shape: str) -> dict[str, Any]:
+    """Both axes; a grid of panels has no room for their titles."""
+    places = [place for one in _all(chart) for place in one.places or chart.places]
+    grid = len(chart.panels) >= MANY
+    x: dict[str, Any] = {"field": "x", "title": None if grid else chart.x}
+    if any(isinstance(place, str) for place in places):
+        x |= {"type": "nominal", "sort": None, "axis": {"labelAngle": -50}}
+    else:
+        x |= {"type": "quantitative", "scale": {"zero": False, "nice": False}}
+        if all(isinstance(place, int) for place in places):
+            x["axis"] = {"tickMinStep": 1, "format": "d"}
+    scale = {"zero": chart.zero} | ({} if chart.least is None else {"domainMin": chart.least})
+    y = {
+        "field": "y",
+        "type": "quantitative",
+        "title": None if grid else chart.y,
+        "scale": scale,
+    }
+    offset = {"xOffset": {"field": "series"}} if shape == "bars" and len(chart.names) > 1 else {}
+    return {"x": x, "y": y, **offset}
 
 
 def _looks(chart: Chart, shape: str) -> dict[str, Any]:
@@ -149,6 +156,10 @@ def _looks(chart: Chart, shape: str) -> dict[str, Any]:
     if any(one.labels for one in _all(chart)):
         tooltip.append({"field": "label", "title": "of"})
     return looks | {"tooltip": tooltip}
+
+
+def _longest(chart: Chart) -> int:
+    return max((len(one.values) for one in _all(chart)), default=0)
 
 
 def _all(chart: Chart) -> list[Series]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
@@ -22,12 +22,12 @@ from xnas.report.page.stories import RunHead
 from xnas.runs.command_line import flags
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import read_json
-from xnas.runs.listing.kinds import METRICS, RunFiles, mapping, text, whole
+from xnas.runs.listing.kinds import METRICS, RUN_KINDS, RunFiles, mapping, text, whole
 from xnas.runs.listing.runs_in import runs_in
 from xnas.words import short
 
-NOT_OF_THE_COMMAND = {"out", "quiet", "report"}
-"""Settings that a command to repeat a run leaves out."""
+NOT_OF_THE_COMMAND = {"out", "quiet", "report", "cell"}
+"""Settings that a command to repeat a run leaves out, or has in another place."""
 READABLE = {"running", "stopped", "finished"}
 Record = TypeVar("Record")
 Found = TypeVar("Found")
@@ -42,8 +42,11 @@ class ReadRun:
         self.faults: list[str] = [] if listed.fault is None else [listed.fault]
 
     @classmethod
-    def open(cls, path: Path) -> ReadRun:
-        """A run folder; raises a ConfigError for anything else."""
+    def open(cls, path: Path, *, finished: bool = False) -> ReadRun:
+        """A run folder; raises a ConfigError for anything else.
+
+        `finished`: this process holds it, and has finished the run.
+        """
         if not path.is_dir():
             known = "is a file" if path.exists() else "is not there"
             raise ConfigError(f"the folder {path} {known}; give the folder of a run")
@@ -57,6 +60,10 @@ class ReadRun:
             config: Mapping[str, Any] = read_json(path / CONFIG)
         except ConfigError:  # the list says so
             config = {}
+        if finished:
+            kind = RUN_KINDS[str(config.get("kind"))]
+            following = kind.describe(RunFiles(path, config)).next_command
+            first = replace(first, state="finished", next_command=following)
         return cls(path, first, config)
 
     @property
@@ -97,6 +104,14 @@ class ReadRun:
                 self.note(f"{where}: {short(error, 100)}; the epochs before it are shown")
                 break
         return tuple(found)
+
+    def begins_with(self, from_json: Callable[[dict[str, Any]], object]) -> bool:
+        """Whether the first line of the metrics is an epoch of this kind."""
+        try:
+            from_json(json.loads(self.files.metrics[0]))
+        except (XnasError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            return False
+        return True
 
     def head(self, options: type[Options] | None, arguments: Sequence[str] = ()) -> RunHead:
         """What every page shows; `arguments` come first in the command."""

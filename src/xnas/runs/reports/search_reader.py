@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 from xnas.engine.outlook import worries
@@ -10,15 +9,14 @@ from xnas.records import EdgeChoice, Ledger, SearchEpoch
 from xnas.records.numbers import require_keys, require_numbers
 from xnas.report.page.stories import CellSize, SearchedCells, SearchStory
 from xnas.runs.doubts import compared, undecided
-from xnas.runs.listing.kinds import METRICS, text, whole
+from xnas.runs.listing.kinds import text, whole
 from xnas.runs.reports.run_files import ReadRun
 from xnas.runs.search_config import SearchConfig
 from xnas.space import NETWORKS, SPACES, Genotype, SearchSpace, cell_depth, list_cells, zoo_cell
-from xnas.space.network_size import NetworkSizes
+from xnas.space.paper_size import paper_size
 
 GENOTYPE, WHY, LEDGER = "genotype.json", "discretization.json", "ledger.json"
 ON_CIFAR10 = "cifar10"
-CIFAR_IMAGE = (3, 32, 32)
 
 
 def search_story(run: ReadRun) -> SearchStory:
@@ -45,16 +43,6 @@ def search_story(run: ReadRun) -> SearchStory:
         network="What each cell costs in the paper's network for CIFAR-10 (36 channels, 20 cells).",
         warning=" ".join(f"{line[0].upper()}{line[1:]}." for line in warnings),
     )
-
-
-def has_epochs(run: ReadRun) -> bool:
-    """Whether the first line of the metrics is an epoch of a search."""
-    lines = run.attempt(METRICS, lambda: run.files.metrics, [])
-    try:
-        SearchEpoch.from_json(json.loads(lines[0]))
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        return False
-    return True
 
 
 def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | None:
@@ -95,15 +83,9 @@ def _sizes(run: ReadRun) -> tuple[CellSize, ...]:
     cell = Genotype.load(run.path / GENOTYPE)
     if cell.defaults.networks is not NETWORKS:
         return ()
-    size, depth = _paper_sizes().size(cell), cell_depth(cell)
+    size, depth = paper_size(cell), cell_depth(cell)
     own = CellSize(name="this cell", parameters=size.parameters, macs=size.macs, depth=depth, own=True)
     return (own, *_zoo())
-
-
-@cache
-def _paper_sizes() -> NetworkSizes:
-    """Remembers what it has measured."""
-    return NetworkSizes(NETWORKS["cifar"], CIFAR_IMAGE)
 
 
 @cache

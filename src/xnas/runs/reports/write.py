@@ -7,19 +7,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import Any, Protocol
 
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import whole_file
 from xnas.process.folder import storage_errors
+from xnas.records import SearchEpoch, TrainEpoch
 from xnas.report.page.blocks import Page
 from xnas.report.page.frame import render
 from xnas.report.page.run_sections import REFRESH
+from xnas.report.page.sample_page import sample_page
 from xnas.report.page.search_page import search_page
+from xnas.report.page.train_page import train_page
 from xnas.runs.listing.kinds import METRICS
 from xnas.runs.lock import is_held
-from xnas.runs.reports.chart_script import chart_script
+from xnas.runs.reports.chart_script import HINT, chart_script
 from xnas.runs.reports.run_files import ReadRun
-from xnas.runs.reports.search_reader import has_epochs, search_story
+from xnas.runs.reports.sample_reader import sample_story
+from xnas.runs.reports.search_reader import search_story
+from xnas.runs.reports.train_reader import train_story
 from xnas.words import short
 
 NAME = "report.html"
@@ -30,6 +36,16 @@ UNKNOWN = {"damaged", "unreadable"}
 """States in which config.json may not say what kind of run it was."""
 LOOK_SECONDS = 2.0
 """Between two looks at a run that is watched."""
+
+
+class Voice(Protocol):
+    """What displays of every kind of run have in common."""
+
+    def say(self, line: str) -> None:
+        """Information."""
+
+    def warn(self, line: str) -> None:
+        """A warning."""
 
 
 def write_report(run: Path | str) -> Path:
@@ -59,15 +75,18 @@ def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> int:
     return written + 1
 
 
-def write_at_end(run: Path, warn: Callable[[str], None]) -> Path | None:
+def write_at_end(run: Path, display: Voice) -> Path | None:
     """Write the page of a run that has just finished; a fault is a warning, as the run is whole."""
     try:
-        found = ReadRun.open(run)
-        found.listed = replace(found.listed, state="finished")  # this process still holds it
-        return write_page(page_of_run(found), run / NAME)
+        found = ReadRun.open(run, finished=True)  # this process still holds it
+        written = write_page(page_of_run(found), run / NAME)
     except Exception as error:  # noqa: BLE001 - nothing of a drawing may fail a run of days
-        warn(f"the report was not written: {short(error)}; xnas report {quote(str(run))} tries again")
+        fault = f"the report was not written: {short(error)}"
+        display.warn(f"{fault}; xnas report {quote(str(run))} tries again")
         return None
+    if chart_script() is None:
+        display.say(HINT)
+    return written
 
 
 def _changed(path: Path) -> float:
@@ -86,8 +105,10 @@ def write_page(page: Page, path: Path) -> Path:
 def page_of_run(run: ReadRun) -> Page:
     """The page of a run of any kind; of one whose kind cannot be read, that of its epochs."""
     kind = run.listed.kind
-    if kind == "search" or (run.listed.state in UNKNOWN and has_epochs(run)):
-        return search_page(search_story(run))
+    if run.listed.state in UNKNOWN and kind not in PAGES:
+        kind = next((noun for noun, record in EPOCHS.items() if run.begins_with(record)), kind)
+    if kind in PAGES:
+        return PAGES[kind](run)
     if run.listed.fault is not None:
         raise DamagedFileError(run.listed.fault)
     article = "an" if kind[0] in "aeiou" else "a"
@@ -95,3 +116,16 @@ def page_of_run(run: ReadRun) -> Page:
         f"{run.path} holds {article} {kind}, of which there is no report; give the folder of a search, "
         "a training or a sampling"
     )
+
+
+PAGES: dict[str, Callable[[ReadRun], Page]] = {
+    "search": lambda run: search_page(search_story(run)),
+    "training": lambda run: train_page(train_story(run)),
+    "sampling": lambda run: sample_page(sample_story(run)),
+}
+"""How a run becomes a page, by what it is called."""
+EPOCHS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "search": SearchEpoch.from_json,
+    "training": TrainEpoch.from_json,
+}
+"""Lines of the metrics by which runs are told apart without a config.json."""

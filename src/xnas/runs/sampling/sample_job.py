@@ -142,7 +142,12 @@ class SampleJob:
                 ended = False
             if not ended:
                 raise Interrupted(stopped())
-            return self._conclude(folder, loop, costs)
+            result = self._conclude(folder, loop, costs)
+        if config.report:
+            from xnas.runs.reports.write import write_at_end  # noqa: PLC0415 - what draws is needed now
+
+            write_at_end(folder.path, self.display)
+        return result
 
     def _introduce(self, loop: SampleLoop) -> None:
         config = self.config

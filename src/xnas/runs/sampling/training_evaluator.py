@@ -120,7 +120,7 @@ class TrainingEvaluator:
         if not _is_begun(folder):
             _take_over_rung(trial, folder)
         if not _is_begun(folder):
-            options = changed(self.options, cell=trial.genotype, out=folder)
+            options = changed(self.options, cell=trial.genotype, out=folder, report=False)
             return train(options, self.images, until=trial.budget).epochs
         try:
             return resume_training(folder, data=self.images, until=trial.budget).epochs

@@ -27,7 +27,7 @@
   const graphs = payload.graphs;
   const figure = document.getElementById("cells");
   if (graphs && figure) {
-    const reason = document.getElementById("reason");
+    const reason = document.getElementById("reason") || document.createElement("div");
     const slider = document.getElementById("epoch");
     const moment = document.getElementById("moment");
     const sections = [...figure.querySelectorAll(".cell")];
@@ -83,7 +83,7 @@
 
     function words(cell, edge) {
       const frame = cell.frames[at], row = frame.weights[edge] || [], expert = frame.chosen[edge];
-      const ends = `${cell.kind} cell, ${cell.edges[edge].from} to ${cell.edges[edge].to}`;
+      const ends = `${cell.title}, ${cell.edges[edge].from} to ${cell.edges[edge].to}`;
       const name = expert >= 0 ? cell.operations[expert] : "no operation";
       const weight = row.length && expert >= 0 ? `, weight ${percent(row[expert])}` : "";
       const state = frame.kept.includes(edge) ? "kept" : "left out";
@@ -99,7 +99,7 @@
         part.textContent = text;
         reason.append(part);
       };
-      add("b", `${cell.kind} cell, ${cell.edges[edge].from} → ${cell.edges[edge].to}`);
+      add("b", `${cell.title}, ${cell.edges[edge].from} → ${cell.edges[edge].to}`);
       const ranked = row.map((weight, expert) => [weight, cell.operations[expert]])
         .filter(([weight]) => weight > 0).sort((one, other) => other[0] - one[0]);
       const shown = ranked.slice(0, 4).map(([weight, name]) => `${name} ${percent(weight)}`);

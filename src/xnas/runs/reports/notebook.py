@@ -1,0 +1,84 @@
+"""How results show themselves in a notebook: facts, cell and curves, with the parts of reports.
+
+There is no script in it, so it also shows in notebooks that are not trusted, and in exported ones.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from xnas.report.page.blocks import Block, DataTable, Fact, Facts, Picture, Pictures
+from xnas.report.page.cell_graphs import finished_graphs
+from xnas.report.page.charts import Chart
+from xnas.report.page.frame import render_fragment
+from xnas.report.page.sample_page import sample_charts
+from xnas.report.page.search_charts import progress_charts
+from xnas.report.page.stories import RunHead, SampleStory, SearchStory
+from xnas.report.page.train_page import train_charts
+from xnas.report.sampling import best_cells, evaluations_line
+from xnas.runs.reports.drawn_cells import drawn_cell
+from xnas.words import counted
+
+if TYPE_CHECKING:
+    from xnas.runs.results import SampleResult, SearchResult, TrainResult
+
+DOTS = 110
+"""Per inch, of curves."""
+SHOWN = {"accuracy", "entropy", "alive", "loss", "progress", "pareto"}
+"""Charts that a notebook has room for."""
+MOST_ROWS = 5
+
+
+def search_html(result: SearchResult) -> str:
+    """A search: its cell and its curves."""
+    story = SearchStory(head=RunHead(path=result.out), epochs=result.epochs)
+    facts = [Fact("Rounds", f"{result.rounds:,}", f"run folder {result.out}")]
+    if result.epochs:
+        accuracy = f"{100 * result.epochs[-1].valid_accuracy:.1f} %"
+        facts.insert(0, Fact("Validation accuracy", accuracy, "of the mixture"))
+    if result.undecided:
+        facts.append(
+            Fact("In doubt", counted(len(result.undecided), "edge"), "decided by less than noise")
+        )
+    cell = finished_graphs(drawn_cell(result.genotype))
+    return render_fragment(Facts(tuple(facts)), cell, *_drawn(progress_charts(story)))
+
+
+def train_html(result: TrainResult) -> str:
+    """A training: its accuracies and its curves."""
+    size = Fact("Parameters", f"{result.parameters:,}", f"{result.macs / 1e6:,.1f} M multiply-adds")
+    facts = [size, Fact("Epochs", f"{len(result.epochs)}", f"run folder {result.out}")]
+    if result.test is not None:
+        share = f"{100 * result.test.top1:.2f} %"
+        facts.insert(0, Fact("Test accuracy", share, f"on {result.test.images:,} images"))
+    return render_fragment(Facts(tuple(facts)), *_drawn(train_charts(result.epochs)))
+
+
+def sample_html(result: SampleResult) -> str:
+    """A search by sampling: the best cell, the curves and the best few."""
+    story = SampleStory(head=RunHead(path=result.out), evaluations=result.evaluations)
+    value = Fact("Validation accuracy", f"{100 * result.value:.2f} %", "of the best cell")
+    told = Fact("Evaluations", f"{len(result.evaluations):,}", evaluations_line(result.evaluations))
+    rows = tuple(
+        (str(one.number), f"{100 * (one.value or 0.0):.2f} %", f"{one.parameters:,}")
+        for one in best_cells(result.evaluations, MOST_ROWS)
+    )
+    table = DataTable(
+        caption="The best cells", header=("trial", "validation", "parameters"), rows=rows, left=()
+    )
+    cell = finished_graphs(drawn_cell(result.genotype))
+    return render_fragment(Facts((value, told)), cell, *_drawn(sample_charts(story)), table)
+
+
+def _drawn(charts: tuple[Chart, ...]) -> list[Block]:
+    """The charts that matter as pictures."""
+    from xnas.report.page.chart_figures import draw_chart  # noqa: PLC0415 - imports matplotlib
+
+    pictures = []
+    for chart in charts:
+        if chart.name in SHOWN:
+            file = io.BytesIO()
+            draw_chart(chart).savefig(file, format="png", dpi=DOTS)
+            pictures.append(Picture(file.getvalue(), chart.title, f"{chart.title}. {chart.caption}"))
+    return [Pictures(caption="Curves", pictures=tuple(pictures))] if pictures else []

@@ -1,0 +1,92 @@
+"""A search by sampling as its run folder tells it.
+
+Its ledger has every evaluation, and its costs the sizes of the networks. So a search that was stopped is
+shown as far as it came.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from xnas.records import Sampled
+from xnas.report.page.stories import SampleStory
+from xnas.runs.listing.kinds import text, whole
+from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
+from xnas.runs.reports.run_files import ReadRun
+from xnas.runs.sampling.config import SampleConfig
+from xnas.space import Genotype
+
+LEDGER, COSTS = "ledger.jsonl", "costs.jsonl"
+
+
+def sample_story(run: ReadRun) -> SampleStory:
+    """All evaluations so far, and the best cell of a finished search."""
+    cells: dict[int, str] = {}
+    evaluations: list[Sampled] = []
+    run.attempt(LEDGER, lambda: _read_ledger(run, cells, evaluations), None)
+    return SampleStory(
+        head=run.head(SampleConfig),
+        sampler=text(run.settings.get("sampler")) or "",
+        evaluator=text(run.settings.get("evaluator")) or "",
+        planned=whole(run.settings.get("evaluations")),
+        evaluations=tuple(evaluations),
+        cells=tuple(cells[one.number] for one in evaluations),
+        graph=run.attempt(GENOTYPE, lambda: saved_cell(run.path), None),
+    )
+
+
+def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]) -> None:
+    """Fill both up to a damaged line; refused cells, which were never evaluated, are left out."""
+    costs = _costs(run)
+    first: dict[str, int] = {}
+    best: float | None = None
+    epochs, spent = 0, 0.0
+    for number, line in enumerate(run.files.lines(LEDGER), start=1):
+        event = run.files.line(LEDGER, number, line)
+        if event.get("event") == "ask":
+            cells[event["number"]] = _in_a_line(event["genotype"])
+        if event.get("event") != "tell" or event.get("state") == "refused":
+            continue
+        trial, value = event["number"], event["value"]
+        if value is not None:
+            best = float(value) if best is None else max(best, float(value))
+        epochs += event.get("at") or 0
+        cost = costs.get(trial, {})
+        spent += float(cost.get("seconds", 0.0))
+        known = first.setdefault(cells[trial], trial)
+        evaluations.append(
+            Sampled(
+                number=trial,
+                value=None if value is None else float(value),
+                best=best,
+                epochs=epochs,
+                seconds=spent if "seconds" in cost else None,
+                parameters=int(cost.get("parameters", 0)),
+                macs=int(cost.get("macs", 0)),
+                same_as=None if known == trial else known,
+            )
+        )
+
+
+def _costs(run: ReadRun) -> dict[int, dict[str, Any]]:
+    """Costs by trial; lines that cannot be read cost nothing but themselves."""
+    found: dict[int, dict[str, Any]] = {}
+    for line in run.files.lines(COSTS):
+        try:
+            cost = json.loads(line)
+            found[int(cost["number"])] = cost
+        except (KeyError, TypeError, ValueError, RecursionError):
+            continue
+    return found
+
+
+def _in_a_line(genotype: dict[str, Any]) -> str:
+    """A cell as text: the notation of its space, or the operations of its nodes."""
+    cell = Genotype.from_json(json.dumps(genotype))
+    if cell.one_line is not None:
+        return cell.one_line
+    nodes = (
+        " + ".join(f"{edge.operation}({edge.source})" for edge in edges) for edges in cell.normal.nodes
+    )
+    return " | ".join(nodes)
