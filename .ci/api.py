@@ -39,6 +39,7 @@ SECTIONS = {
         ),
         *("sample", "resume_sampling", "SampleConfig", "Callback"),
         *("compare", "resume_comparison", "CompareConfig"),
+        *("write_report", "write_figures"),
         *("load", "Classifier"),
     ],
     "Data": ["ImageData"],

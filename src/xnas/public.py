@@ -11,6 +11,8 @@ from xnas.runs.comparison.config import CompareConfig
 from xnas.runs.displays import Callback
 from xnas.runs.fit.config import FitConfig
 from xnas.runs.fit.fit import fit, resume_fit
+from xnas.runs.reports.figures import write_figures
+from xnas.runs.reports.write import write_report
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.sample import resume_sampling, sample
 from xnas.runs.search import resume_search, search
@@ -79,4 +81,6 @@ __all__ = [
     "split_parameters",
     "train",
     "uniform_mixture",
+    "write_figures",
+    "write_report",
 ]

@@ -54,6 +54,7 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
         "genotype.json",
         "metrics.jsonl",
         "test.json",
+        "mistakes.json",
         "model.json",
         "model.safetensors",
         "checkpoints",
@@ -68,6 +69,8 @@ def test_the_run_folder_holds_all_that_is_needed(finished):
     assert [line["drop_path_rate"] for line in lines] == pytest.approx([0, 0.1, 0.2])
     assert result.epochs[-1].cost.seconds_per_round > 0
     assert read(out / "test.json")["top1"] == result.test.top1
+    wrong = round(result.test.images * (1 - result.test.top1))
+    assert len(read(out / "mistakes.json")["mistakes"]) == min(24, wrong)
 
 
 def test_curves_are_written_where_tensorboard_is_installed(finished):
@@ -151,7 +154,7 @@ def test_best_is_the_average_of_its_epoch_and_so_is_what_was_validated(tmp_path,
         def after_step(self, training):
             averages[training.epoch] = copy.deepcopy(training.average.state_dict())
 
-    def score(model, *_):
+    def score(model, *_, **__):
         validated.append(copy.deepcopy(model.state_dict()))
         return replace(finished[1].test, top1=next(scores))
 

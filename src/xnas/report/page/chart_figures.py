@@ -36,6 +36,7 @@ def draw_chart(chart: Chart) -> Figure:
         _draw_panel(frame, chart, chart.panels[at])
         title = chart.panels[at].title or chart.title
         left, low = at % columns == 0, at + columns >= count
+        frame.tick_params(labelbottom=low)
         label_panel(frame, title, x=chart.x if low else "", y=chart.y if left else "")
         if count > 1:
             frame.set_title(title, fontsize=8)
