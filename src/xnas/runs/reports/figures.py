@@ -18,6 +18,10 @@ def write_figures(run: Path | str, folder: Path | str) -> tuple[Path, ...]:
 
     All have one style, with colours that people with colour-blindness tell apart. The same run gives
     the same bytes again.
+
+    >>> write_figures("nowhere", "figures")
+    Traceback (most recent call last):
+    xnas.errors.ConfigError: the folder nowhere is not there; give the folder of a run
     """
     found, out = ReadRun.open(Path(run)), Path(folder)
     charts = charts_of(page_of_run(found))

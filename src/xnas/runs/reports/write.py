@@ -53,6 +53,10 @@ def write_report(run: Path | str) -> Path:
 
     The page is one file that needs no network. Charts need the extra `report` (`pip install
     'xnas[report]'`); without it the page has tables in their place.
+
+    >>> write_report("nowhere")
+    Traceback (most recent call last):
+    xnas.errors.ConfigError: the folder nowhere is not there; give the folder of a run
     """
     path = Path(run)
     return write_page(page_of_run(ReadRun.open(path)), path / NAME)
