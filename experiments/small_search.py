@@ -24,7 +24,6 @@ from torch import nn
 from jobs import Job, Record
 from recorded_search import few_images, generated_images, played, round_of, shortened
 from watch import ran_on
-from xnas.benchmarks import TabularBenchmark
 from xnas.data import Images, load_data
 from xnas.engine import Checkpoints, Search, end_epoch, restore_search, search_state
 from xnas.engine.gap import discretization_gap
@@ -33,11 +32,12 @@ from xnas.methods.gaea import ExponentiatedGradient
 from xnas.methods.logits import Logits
 from xnas.optim import ExpertsOptimizer
 from xnas.process.devices import repeatable, synchronize
-from xnas.records import SearchEpoch
+from xnas.records import Judgement, SearchEpoch
 from xnas.runs.command_line import flags
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
-from xnas.space import SPACES
+from xnas.runs.truth import Benchmark, load_truth
+from xnas.space import SPACES, Genotype
 from xnas.theory import optimal_learning_rate, softmax_gd_rewards
 
 SCRIPT = "python experiments/small_searches.py"
@@ -199,10 +199,9 @@ def play(
     checkpoints = Checkpoints(folder / "checkpoints", keep=1)
     checkpoints.newest(search.device, print, partial(restore_search, search))
     _drop_later(folder / RECORDS, search.epoch)
-    known = truth is not None and job.options["space"] == "nasbench201"
-    table = TabularBenchmark.load(truth) if known and truth is not None else None
+    benchmark = load_truth(truth, job.options["space"])
     with repeatable(search.device):
-        for line in _epochs(search, job, table, deadline):
+        for line in _epochs(search, job, benchmark, deadline):
             with (folder / RECORDS).open("a", encoding="utf8") as file:
                 file.write(json.dumps(line) + "\n")
             checkpoints.save(search_state(search))
@@ -210,7 +209,7 @@ def play(
 
 
 def _epochs(
-    search: Search, job: SmallSearch, table: TabularBenchmark | None, deadline: float
+    search: Search, job: SmallSearch, benchmark: Benchmark | None, deadline: float
 ) -> Iterator[Record]:
     """Play epochs until the end, or until time is up; gives the record of each."""
     play_one: Callable[[], None] | None = None
@@ -228,16 +227,14 @@ def _epochs(
         times = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
         gap = discretization_gap(search) if _looks_at_gap(search.epoch + 1, job.epochs) else None
         epoch = end_epoch(search, seconds=times["seconds"], gap=gap)
-        yield shortened(_record(search, job, epoch, table) | times)
+        yield shortened(_record(search, job, epoch, benchmark) | times)
 
 
 def _looks_at_gap(epoch: int, epochs: int) -> bool:
     return epoch % GAP_EVERY == 0 or epoch >= epochs - 1
 
 
-def _record(
-    search: Search, job: SmallSearch, epoch: SearchEpoch, table: TabularBenchmark | None
-) -> Record:
+def _record(search: Search, job: SmallSearch, epoch: SearchEpoch, benchmark: Benchmark | None) -> Record:
     """What an epoch leaves; its gap is that before experts are deleted."""
     cell = search.standing().cell(SPACES[job.options["space"]])
     means = {kind: m.detach().double().mean(0).tolist() for kind, m in search.mixtures.items()}
@@ -246,10 +243,18 @@ def _record(
         **{name: getattr(epoch, name) for name in (*names, "weights_alive")},
         "gap": None if epoch.gap is None else asdict(epoch.gap),
         "mean_mixture": means,
-        "arch": None if table is None else table[cell].arch,
-        "true_accuracy": None if table is None else table.accuracy(cell),
+        **_worth(cell, benchmark),
         "cell": json.loads(cell.to_json()) if epoch.epoch == job.epochs else None,
     }
+
+
+def _worth(cell: Genotype, benchmark: Benchmark | None) -> Record:
+    """What a table knows of the cell, or what a judge estimates of it."""
+    truth = None if benchmark is None else benchmark.truth(cell)
+    if isinstance(truth, Judgement):
+        return {"judged_accuracy": truth.accuracy}
+    known = {"arch": None, "true_accuracy": None}
+    return known if truth is None else {"arch": truth.arch, "true_accuracy": truth.test_200}
 
 
 def result(job: SmallSearch, folder: Path, device: str) -> Record:

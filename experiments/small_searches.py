@@ -2,7 +2,7 @@
 
     python experiments/small_searches.py --data-dir DIR --truth FILE --seconds 540
     python experiments/small_searches.py --size benchmark --data-dir DIR --truth FILE --seconds 540
-    python experiments/small_searches.py --size darts --data-dir DIR --seconds 540
+    python experiments/small_searches.py --size darts --data-dir DIR --truth CELLS.csv --seconds 540
 
 The default size is for a CPU: 800 images of CIFAR-10 averaged to 16 x 16 pixels, NAS-Bench-201 with
 one cell of 6 channels per stage, 20 epochs, half a minute each. The sizes `benchmark` and `darts` are
@@ -66,12 +66,12 @@ LATE: dict[str, tuple[Rule, bool]] = {
 """With a convolution held back, and as controls without; none wipes out."""
 
 HOLDING = {variant: {"warmup": HELD_EPOCHS} for variant in LATE}
-BOTH = {"rate-one": {"experts_lr": 7.2e-4}}
-"""The paper's rate of normal cells, for reduction cells as well."""
+BY_KIND = {"rate-one": {"experts_lr": 7.2e-4}, "rate-by-kind": {"experts_lr": "matched-by-kind"}}
+"""The paper's rate of normal cells for both kinds, and the matched rate split as the paper's."""
 OF_SIZE: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "small": WIPEOUT | RATES | ACCOUNTING | HOLDING,
     "benchmark": WIPEOUT | LONG_RATES | ACCOUNTING | HOLDING,
-    "darts": WIPEOUT | LONG_RATES | BOTH | {"darts": {"method": "darts"}},
+    "darts": WIPEOUT | LONG_RATES | BY_KIND | {"darts": {"method": "darts"}},
 }
 """Variants of each size. First-order DARTS belongs to the DARTS space, where a judge knows cells."""
 SEEDS = {"small": (0, 1), "benchmark": (0, 1), "darts": (0, 1), "tiny": (0,)}
@@ -110,11 +110,13 @@ def _arguments(words: Sequence[str]) -> Namespace:
     shared_arguments(parser, RESULTS)
     sizes = [name for name in SIZES if name != "tiny"]
     parser.add_argument("--size", choices=sizes, default="small", help="small for a CPU, else a GPU")
-    parser.add_argument("--truth", type=Path, help="CSV of NAS-Bench-201, for its space")
+    parser.add_argument(
+        "--truth", type=Path, help="CSV of NAS-Bench-201; of judged cells for --size darts"
+    )
     arguments = parser.parse_args(words)
-    needed = arguments.size != "darts" and not (arguments.list or arguments.tiny)
-    if needed and arguments.truth is None:
-        parser.error(f"the size {arguments.size} needs --truth, the CSV of NAS-Bench-201")
+    if arguments.truth is None and not (arguments.list or arguments.tiny):
+        which = "judged cells" if arguments.size == "darts" else "NAS-Bench-201"
+        parser.error(f"the size {arguments.size} needs --truth, the CSV of {which}")
     return arguments
 
 

@@ -16,6 +16,9 @@ from small_judges import (
 from small_search import SmallSearch
 from small_searches import LATE, declared
 
+ENTROPY = "entropy.json"
+"""Numbers of `xnas reproduce entropy`, as it writes them."""
+
 
 def small(results: Results) -> str:
     """Searches that differ in one setting, a line per variant, values by seed."""
@@ -77,8 +80,8 @@ def _late_row(lines: list[Record]) -> list[str]:
 
 
 def on_gpu(results: Results) -> str:
-    """The same searches at full size, on a GPU; those of the DARTS space have no true accuracy."""
-    header = ("search", "seeds", "true accuracy", "epochs took")
+    """The same searches at full size, on a GPU; cells of the DARTS space are judged."""
+    header = ("search", "seeds", "true or judged accuracy", "epochs took")
     rows = []
     for size in ("benchmark", "darts"):
         jobs = declared(size)
@@ -93,8 +96,34 @@ def _gpu_row(size: str, variant: str, jobs: list[SmallSearch], lines: list[Recor
     if not lines:
         return [name, seeds, NOTHING, ""]
     seconds = [sum(epoch["seconds"] for epoch in line["epochs"]) for line in lines]
-    known = [true_accuracy(line) for line in lines if size == "benchmark"]
-    return [name, seeds, spread(known) if known else "—", ", ".join(map(seconds_of, seconds))]
+    what = "true_accuracy" if size == "benchmark" else "judged_accuracy"
+    found = [float(line["epochs"][-1][what]) for line in lines]
+    return [name, seeds, spread(found), ", ".join(map(seconds_of, seconds))]
+
+
+def entropy(results: Results) -> str:
+    """What `xnas reproduce entropy` measured, a line per weight decay and one of XNAS."""
+    header = ("method", "weight decay of logits", "normalised entropy", "points lost at discretization")
+    study = results.whole(ENTROPY)
+    if study is None:
+        return f"N{NOTHING[1:]}."
+    points: dict[tuple[str, float | None], list[Record]] = {}
+    for point in study["points"]:
+        points.setdefault((point["method"], point["weight_decay"]), []).append(point)
+    rows = [
+        [
+            f"`{method}`",
+            "none to set" if decay is None else f"{decay:g}",
+            ", ".join(f"{point['entropy']:.4f}" for point in found),
+            ", ".join(f"{_points_lost(point):.1f}" for point in found),
+        ]
+        for (method, decay), found in points.items()
+    ]
+    return table(header, rows)
+
+
+def _points_lost(point: Record) -> float:
+    return 100 * float(point["mixture_accuracy"] - point["cell_accuracy"])
 
 
 def long(results: Results) -> str:

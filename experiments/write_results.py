@@ -181,6 +181,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "defaults": rival_tables.defaults,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
+    "entropy": small_tables.entropy,
     "small": small_tables.small,
     "late": small_tables.late,
     "on-gpu": small_tables.on_gpu,

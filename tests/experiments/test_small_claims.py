@@ -1,13 +1,16 @@
 """Verdicts on claims of small searches: each part can hold, fail, or stay undecided."""
 
+import json
+
 import pytest
 from result_lines import VERSIONS, write
 
 import search_claims
+import small_tables
 from result_tables import Results
 from small_claims import CLAIMS
 from small_judges import COLUMN, GAP_MARGIN
-from small_searches import declared
+from small_searches import LATE, declared
 
 PARTS = [(letter, number) for letter, claim in CLAIMS.items() for number in range(len(claim.parts))]
 JOBS = declared("small")
@@ -137,3 +140,24 @@ def test_the_page_has_these_claims_after_the_others(tmp_path):
     letters = [text[0] for text in page.split("\n## (")[1:]]
     assert letters == sorted(letters)
     assert set(CLAIMS) < set(letters)
+
+
+def test_the_tables_have_a_line_of_every_variant(tmp_path):
+    results = measured(tmp_path, by_variant("cpu", wipeout=[0.5, 1.25]))
+    told = small_tables.small(results)
+    assert (
+        "| `wipeout` | 90.00, 90.00 | 0.950, 0.950 | 20.0, 20.0 | 30.0, 30.0 | 24, 24 | 2.0 s, 5.0 s |"
+        in told
+    )
+    assert small_tables.late(results).count("0.050, 0.050 | 0.300, 0.300 | 0.300, 0.300") == len(LATE)
+    assert small_tables.on_gpu(results).count("not measured yet") == len(
+        {job.variant for job in declared("benchmark")}
+    ) + len({job.variant for job in declared("darts")})
+    assert "`darts-600-xnas` |  | not measured yet" in small_tables.long(results)
+    nothing = small_tables.small(Results(tmp_path / "empty"))
+    assert small_tables.entropy(results) == "Not measured yet."
+    point = {"method": "darts", "weight_decay": 0.01, "entropy": 0.97}
+    points = [point | {"mixture_accuracy": 0.9, "cell_accuracy": share} for share in (0.4, 0.3)]
+    (tmp_path / "entropy.json").write_text(json.dumps({"points": points}), encoding="utf8")
+    assert "| `darts` | 0.01 | 0.9700, 0.9700 | 50.0, 60.0 |" in small_tables.entropy(results)
+    assert "| `wipeout` | not measured yet |" in nothing
