@@ -66,7 +66,10 @@ LATE: dict[str, tuple[Rule, bool]] = {
 """With a convolution held back, and as controls without; none wipes out."""
 
 HOLDING = {variant: {"warmup": HELD_EPOCHS} for variant in LATE}
-BY_KIND = {"rate-one": {"experts_lr": 7.2e-4}, "rate-by-kind": {"experts_lr": "matched-by-kind"}}
+BY_KIND: dict[str, dict[str, Any]] = {
+    "rate-one": {"experts_lr": 7.2e-4},
+    "rate-by-kind": {"experts_lr": "matched-by-kind"},
+}
 """The paper's rate of normal cells for both kinds, and the matched rate split as the paper's."""
 OF_SIZE: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "small": WIPEOUT | RATES | ACCOUNTING | HOLDING,

@@ -57,7 +57,7 @@ def test_numbers_are_those_of_the_study(made):
 def test_the_page_lists_every_claim_with_its_verdict_and_shows_every_figure(made):
     out, claims, _ = made
     page = (out / "claims.md").read_text(encoding="utf8")
-    assert len(claims) == 18 + 3 + 21  # of the optimizer, of lower bound and speed, of the tables
+    assert len(claims) == 18 + 4 + 21  # of the optimizer, of lower bound and speed, of the tables
     for claim in claims:
         row = next(
             line for line in page.splitlines() if f"| {claim.where} |" in line and claim.measured in line

@@ -58,6 +58,9 @@ def test_the_constant_is_reached_if_the_share_is_large_and_grows():
 )
 def test_speed_is_judged_against_both_rivals(experts, expected):
     times = {"ExpertsOptimizer": experts, "Adam": 100, "SGD, momentum": 60, "plain Python loop": 9e9}
-    (claim,) = speed_claims(times, 2)
+    times["Algorithm 1 alone"] = 30
+    claim, alone = speed_claims(times, 2)
     assert claim.verdict == expected
     assert f"2 mixtures of 14 x 7: ours {experts}, Adam 100, SGD, momentum 60." in claim.measured
+    assert alone.verdict == HOLDS
+    assert speed_claims(times | {"Algorithm 1 alone": 70}, 2)[1].verdict == IN_PART

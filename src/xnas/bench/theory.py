@@ -20,10 +20,18 @@ from xnas.nn import uniform_mixture
 from xnas.optim import ExpertsOptimizer
 from xnas.process.advance import Advance, unwatched
 from xnas.records import StepCost
+from xnas.theory import (
+    clip_rewards,
+    eg_update,
+    mixture_of,
+    optimal_learning_rate,
+    surviving_experts,
+)
 
 FORECASTERS, EXPERTS = 14, 7
 HORIZON = 10_000_000
 PLAIN = "plain Python loop"
+ALONE = "Algorithm 1 alone"
 
 
 class PlainLoop:
@@ -65,6 +73,27 @@ class PlainLoop:
         return [w / total for w in weights]
 
 
+class AloneStep:
+    """Algorithm 1 on stacked tensors, with neither checks nor ledger: what the rule itself costs."""
+
+    def __init__(self, mixtures: Sequence[nn.Parameter], *, horizon: int) -> None:
+        self.mixtures, self.horizon, self.rounds = mixtures, horizon, 0
+        self.learning_rate = optimal_learning_rate(mixtures[0].shape[1], horizon)
+        self.sums = torch.zeros(len(mixtures), *mixtures[0].shape, dtype=torch.float64)
+        self.alive = torch.ones_like(self.sums, dtype=torch.bool)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Play one round, reward bound 1, no relaxation."""
+        self.rounds += 1
+        rewards = -torch.stack([p.grad for p in self.mixtures if p.grad is not None])
+        self.sums = eg_update(self.sums, self.alive, clip_rewards(rewards, reward_bound=1.0))
+        left = self.horizon - self.rounds
+        self.alive = surviving_experts(self.sums, self.alive, reward_bound=1.0, rounds_left=left)
+        mixtures = mixture_of(self.sums, self.alive, learning_rate=self.learning_rate)
+        torch._foreach_copy_(list(self.mixtures), list(mixtures.to(self.mixtures[0].dtype).unbind()))
+
+
 def bench_theory(config: BenchTheoryConfig, *, advance: Advance = unwatched) -> list[StepCost]:
     """Time all optimizers on the same gradients, turn by turn, for each number of mixtures."""
     costs, turns = [], config.repetitions + 1
@@ -100,7 +129,7 @@ def state_bytes() -> dict[str, int]:
     """Bytes of state that each optimizer keeps for one mixture of 14 x 7 after a step."""
     sizes = {}
     for name, (step, size) in _steppers(1).items():
-        if name != PLAIN:
+        if name not in {PLAIN, ALONE}:
             step()
             sizes[name.split(",")[0]] = size()
     return sizes
@@ -124,7 +153,9 @@ def _steppers(count: int) -> dict[str, Stepper]:
     def mixtures() -> list[nn.Parameter]:
         return [uniform_mixture(FORECASTERS, EXPERTS) for _ in range(count)]
 
-    def stepper(params: list[nn.Parameter], optimizer: torch.optim.Optimizer | PlainLoop) -> Stepper:
+    def stepper(
+        params: list[nn.Parameter], optimizer: torch.optim.Optimizer | PlainLoop | AloneStep
+    ) -> Stepper:
         turns = cycle(gradients)
 
         def step() -> None:
@@ -133,14 +164,17 @@ def _steppers(count: int) -> dict[str, Stepper]:
             optimizer.step()
 
         def size() -> int:
+            if isinstance(optimizer, AloneStep):
+                return optimizer.sums.nbytes + optimizer.alive.nbytes
             return 0 if isinstance(optimizer, PlainLoop) else _bytes(optimizer)
 
         return step, size
 
-    experts, loop, adam, sgd = (mixtures() for _ in range(4))
+    experts, loop, alone, adam, sgd = (mixtures() for _ in range(5))
     return {
         "ExpertsOptimizer": stepper(experts, ExpertsOptimizer(experts, horizon=HORIZON)),
         PLAIN: stepper(loop, PlainLoop(loop, learning_rate=1e-3, horizon=HORIZON)),
+        ALONE: stepper(alone, AloneStep(alone, horizon=HORIZON)),
         "Adam": stepper(adam, torch.optim.Adam(adam, lr=3e-4, betas=(0.5, 0.999), foreach=True)),
         "SGD, momentum": stepper(sgd, torch.optim.SGD(sgd, lr=0.1, momentum=0.9, foreach=True)),
     }
