@@ -70,8 +70,8 @@ def speed_claims(microseconds: Mapping[str, float], mixtures: int) -> list[Claim
         Claim(
             statement="Without momentum the optimizer of XNAS is faster than Adam and SGD with momentum",
             where="Sec. 3.2.2",
-            measured=f"{how}: ours {ours:.0f}, {others}. Adam's and SGD's are the batched steps of torch; "
-            "ours also keeps the ledger and checks every round",
+            measured=f"{how}: ours {ours:.0f}, {others}. Adam's and SGD's are the batched steps of "
+            "torch; ours also keeps the ledger and checks every round",
             verdict=judge(*(ours < time for time in rivals.values())),
         ),
         Claim(
