@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from xnas import ExpertsOptimizer
+from xnas.data.magnitudes import ORIGINAL, TORCHVISION
 from xnas.paper.verdicts import fitted_exponent
 from xnas.theory import (
     Replay,
@@ -41,7 +42,7 @@ from xnas.toys import stochastic, toy_2d, toy_3d
 approx = pytest.approx
 PAGE = Path(__file__).parents[1] / "docs" / "errata.md"
 ERRATA = range(1, 34)
-OPEN_QUESTIONS = "abcdefghijklmnop"
+OPEN_QUESTIONS = "abcdefghijklmnopqrstuv"
 PRINTED = 5e-4  # relative: the page prints four digits or more
 ROUNDING = 1e-12  # float64 sums of at most 10 rounds
 
@@ -645,3 +646,18 @@ def test_question_n_late_bloomer_in_3d() -> None:
     critical = page["gd_recovers_below"]
     assert gd_recovers(critical - 1e-4)
     assert not gd_recovers(critical + 1e-4)
+
+
+def test_open_question_b_matched_rates_in_the_papers_ratio():
+    rates = [optimal_learning_rate(7, 13_000) / (r / 4) ** 0.5 for r in (6, 2)]  # of 8 cells, mean 4
+    assert rates == approx([0.0141, 0.0245], abs=5e-5)
+    assert rates[1] / rates[0] == approx(1.73, abs=0.005)
+
+
+def test_open_question_h_magnitudes_of_both_programs():
+    size = (32, 32)
+    shifts = [int(scale.magnitude("TranslateX", 9, size)) for scale in (ORIGINAL, TORCHVISION)]
+    bits = [scale.magnitude("Posterize", 7, size) for scale in (ORIGINAL, TORCHVISION)]
+    assert (shifts, bits) == ([9, 14], [2, 5])
+    factors = [1 + ORIGINAL.magnitude("Color", level, size) for level in range(10)]
+    assert factors == approx([0.1 + 0.18 * level for level in range(10)])

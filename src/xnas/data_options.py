@@ -36,8 +36,9 @@ class SourceOptions(Options):
     """Folder that holds named datasets. Default: $XNAS_DATA, then ./data."""
     use_val: bool | None = None
     """Add the images of a val folder to those of train. Default: yes for folders, no for cinic10."""
-    fold: int | None = option(None, Bound("lie in 0..4", lambda fold: 0 <= fold <= 4))
-    """Fold of the freiburg dataset, 0 to 4. Default: 0."""
+    fold: int | Literal["all"] | None = option(None, Bound("lie in 0..4", lambda fold: 0 <= fold <= 4))
+    """Fold of the freiburg dataset, 0 to 4. xnas train also takes all: a training for each fold, and the
+    mean of their test errors. Default: 0."""
     skip_bad_images: bool = False
     """Skip images that cannot be read or have a side below 8 pixels instead of stopping."""
 

@@ -1,12 +1,15 @@
 """A training is made of its options, images and a cell."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from training import pictures, tiny
 
 from xnas.engine.distributed import Ranks
 from xnas.errors import ConfigError
-from xnas.runs.prepare_training import prepare_training, require_nothing_to_load
+from xnas.runs.prepare_training import hole_side, prepare_training, require_nothing_to_load
+from xnas.runs.recipes import recipe_for
 from xnas.space import count_parameters, find_genotype
 
 
@@ -89,3 +92,12 @@ def test_images_in_memory_stay_as_they_are(options, words):
     require_nothing_to_load(tiny(), pictures())
     with pytest.raises(ConfigError, match=words):
         require_nothing_to_load(tiny(**options), pictures())
+
+
+@pytest.mark.parametrize(
+    ("size", "side"), [((32, 32), 16), ((28, 28), 14), ((96, 96), 48), ((8, 16), 4)]
+)
+def test_the_hole_of_cutout_is_half_of_the_smaller_side_on_all_images(size, side):
+    how = recipe_for("xnas-1500", "").images
+    assert hole_side(how, size) == side
+    assert hole_side(replace(how, cutout=0), size) == 0

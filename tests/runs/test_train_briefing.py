@@ -43,3 +43,10 @@ def test_a_batch_in_parts_is_explained():
     (line,) = (line for line in introduced(accumulate=2)[1] if "parts" in line)
     assert line.startswith("a batch is computed in 2 parts")
     assert not any("parts" in line for line in introduced()[1])
+
+
+def test_a_hole_that_is_not_the_recipes_is_reported():
+    assert (
+        "cutout 16 is for images of 32 pixels; on 8 x 8 the hole has 4 x 4" in introduced(cutout=16)[1]
+    )
+    assert not any("cutout" in line for line in introduced()[1])

@@ -13,6 +13,7 @@ from xnas.process.interrupt import finish
 from xnas.runs.train_config import TrainConfig, TrainOptions
 
 if TYPE_CHECKING:
+    from xnas.runs.folds import FoldsResult
     from xnas.runs.results import TrainResult
 
 RESUME = resume_flag(TrainOptions, "training")
@@ -41,10 +42,20 @@ def train(
     """
     # The help of the command does without torch, which these import.
     from xnas.engine.distributed import speaks  # noqa: PLC0415
+    from xnas.runs import folds  # noqa: PLC0415
     from xnas.runs import train as job  # noqa: PLC0415
     from xnas.runs.progress import TrainProgress  # noqa: PLC0415
+    from xnas.runs.sources import data_of  # noqa: PLC0415
+    from xnas.space.architecture import run_of  # noqa: PLC0415
 
     quiet = typed.get("quiet", False) or not speaks()
+    if resume is not None and cell is None and folds.is_set_of_folds(resume):
+        _end(folds.resume_folds(resume, quiet=quiet, **changes(typed)), quiet=quiet)
+        return
+    if resume is None and cell is not None and typed.get("fold") == folds.EVERY:
+        config = TrainConfig(**typed | {"quiet": quiet}, cell=cell)
+        _end(folds.train_folds(config, data or data_of(run_of(cell))), quiet=quiet)
+        return
     with TrainProgress(quiet=quiet) as display:
         if resume is not None:
             if cell is not None:
@@ -61,6 +72,22 @@ def train(
     finish()
     if not quiet:
         say(farewell(result))
+
+
+def _end(result: FoldsResult, *, quiet: bool) -> None:
+    finish()
+    if not quiet:
+        say(fold_lines(result))
+
+
+def fold_lines(result: FoldsResult) -> str:
+    """The mean and the spread of the test errors of all folds, and where they are."""
+    each = ", ".join(f"{100 * error:.2f}" for error in result.errors)
+    return (
+        f"\ntest error {100 * result.mean:.2f} ± {100 * result.deviation:.2f} % (mean and standard "
+        f"deviation of {len(result.errors)} folds: {each})\n"
+        f"run folders: {result.out} (fold-0 to fold-{len(result.errors) - 1}, folds.json)"
+    )
 
 
 def farewell(result: TrainResult) -> str:

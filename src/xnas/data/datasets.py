@@ -111,6 +111,11 @@ def require_options_of(name: str, options: DataOptions) -> None:
         raise ConfigError(
             f"fold {options.fold} was asked of {name}, but only {having} has folds; leave it out"
         )
+    if options.fold == "all":
+        raise ConfigError(
+            "fold all is a training for each fold: use xnas train, or xnas.runs.folds.train_folds; for "
+            "one give 0 to 4"
+        )
     if options.use_val and name in CATALOGUE and not CATALOGUE[name].validation_examples:
         having = " and ".join(known.name for known in CATALOGUE.values() if known.validation_examples)
         raise ConfigError(

@@ -34,7 +34,12 @@ from xnas.runs.config_file import as_json
 from xnas.runs.displays import Callback, TrainDisplay, showing
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
 from xnas.runs.mistakes_file import MISTAKES, MOST_MISTAKES, mistakes_file
-from xnas.runs.prepare_training import PreparedTraining, prepare_training, require_nothing_to_load
+from xnas.runs.prepare_training import (
+    PreparedTraining,
+    hole_side,
+    prepare_training,
+    require_nothing_to_load,
+)
 from xnas.runs.results import SampleResult, SearchResult, TrainResult
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
@@ -113,8 +118,11 @@ def _train(
         require_nothing_to_load(config, images)
     prepared = prepare_training(config, images, architecture, ranks, notes)
     job = TrainJob(prepared, images, architecture, shown, until=until)
+    recipe = prepared.plan.recipe
+    hole = hole_side(recipe.images, prepared.seen)
+    pixels = {"cutout_pixels": hole} if recipe.images.cutout else {}
     first = {
-        "recipe.json": as_json({"format": "xnas-recipe"} | prepared.plan.recipe.to_json()),
+        "recipe.json": as_json({"format": "xnas-recipe"} | recipe.to_json() | pixels),
         f"{architecture.key}.json": architecture.to_json(),
     }
     place = data if isinstance(data, str) else None

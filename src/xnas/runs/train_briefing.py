@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xnas.data import Images
-from xnas.runs.prepare_training import PreparedTraining
+from xnas.runs.prepare_training import PreparedTraining, hole_side
 from xnas.runs.sources import holding
 from xnas.words import counted
 
@@ -29,6 +29,13 @@ def introduction(prepared: PreparedTraining, images: Images) -> list[str]:
         f"{counted(s.steps_per_epoch, 'step')}, batch "
         f"{recipe.batch_size}, {plan.precision} on {training.batch[0].device}"
     )
+    hole = hole_side(recipe.images, prepared.seen)
+    if hole != recipe.images.cutout:
+        height, width = prepared.seen
+        lines.append(
+            f"cutout {recipe.images.cutout} is for images of 32 pixels; on {height} x {width} the hole "
+            f"has {hole} x {hole}"
+        )
     if plan.options.accumulate > 1:
         lines.append(
             f"a batch is computed in {plan.options.accumulate} parts; batch statistics are those of "
