@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -291,9 +291,11 @@ class SearchJob:
 def _showing(
     display: SearchDisplay | None, ranks: Ranks, callbacks: Sequence[Callback], *, quiet: bool
 ) -> AbstractContextManager[SearchDisplay]:
-    from xnas.runs.progress import SearchProgress  # noqa: PLC0415 - imports rich
+    def usual() -> AbstractContextManager[SearchDisplay]:
+        from xnas.runs.progress import SearchProgress  # noqa: PLC0415 - imports rich
 
-    usual = partial(SearchProgress, quiet=False)
+        return SearchProgress(quiet=False)
+
     return showing(display, usual, quiet=quiet, callbacks=callbacks, first=ranks.first)
 
 

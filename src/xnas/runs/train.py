@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from reprlib import repr as brief
 from typing import Any
@@ -345,9 +344,11 @@ def _require_epoch(until: int | None) -> None:
 def _showing(
     display: TrainDisplay | None, ranks: Ranks, callbacks: Sequence[Callback], *, quiet: bool
 ) -> AbstractContextManager[TrainDisplay]:
-    from xnas.runs.progress import TrainProgress  # noqa: PLC0415 - imports rich
+    def usual() -> AbstractContextManager[TrainDisplay]:
+        from xnas.runs.progress import TrainProgress  # noqa: PLC0415 - imports rich
 
-    usual = partial(TrainProgress, quiet=False)
+        return TrainProgress(quiet=False)
+
     return showing(display, usual, quiet=quiet, callbacks=callbacks, first=ranks.first)
 
 

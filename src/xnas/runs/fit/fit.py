@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,9 +191,12 @@ class FitJob:
 def _showing(
     display: FitDisplay | None, callbacks: Sequence[Callback], *, quiet: bool
 ) -> AbstractContextManager[FitDisplay]:
-    from xnas.runs.fit.progress import FitProgress  # noqa: PLC0415 - imports rich
+    def usual() -> AbstractContextManager[FitDisplay]:
+        from xnas.runs.fit.progress import FitProgress  # noqa: PLC0415 - imports rich
 
-    return showing(display, partial(FitProgress, quiet=False), quiet=quiet, callbacks=callbacks)
+        return FitProgress(quiet=False)
+
+    return showing(display, usual, quiet=quiet, callbacks=callbacks)
 
 
 def _require_one_process() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -103,9 +102,12 @@ def resume_sampling(
 def _showing(
     display: SampleDisplay | None, callbacks: Sequence[Callback], *, quiet: bool
 ) -> AbstractContextManager[SampleDisplay]:
-    from xnas.runs.sampling.progress import SampleProgress  # noqa: PLC0415 - imports rich
+    def usual() -> AbstractContextManager[SampleDisplay]:
+        from xnas.runs.sampling.progress import SampleProgress  # noqa: PLC0415 - imports rich
 
-    return showing(display, partial(SampleProgress, quiet=False), quiet=quiet, callbacks=callbacks)
+        return SampleProgress(quiet=False)
+
+    return showing(display, usual, quiet=quiet, callbacks=callbacks)
 
 
 def _resume(

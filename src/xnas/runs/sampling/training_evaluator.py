@@ -22,6 +22,7 @@ from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.records import TrainEpoch
 from xnas.runs.cell_costs import Latencies, latencies_of, network_sizes
 from xnas.runs.config_file import NAME as CONFIG
+from xnas.runs.displays import Silence
 from xnas.runs.limits import UNLIMITED
 from xnas.runs.lock import locked
 from xnas.runs.run_folder import RunFolder
@@ -121,9 +122,11 @@ class TrainingEvaluator:
             _take_over_rung(trial, folder)
         if not _is_begun(folder):
             options = changed(self.options, cell=trial.genotype, out=folder, report=False)
-            return train(options, self.images, until=trial.budget).epochs
+            return train(options, self.images, until=trial.budget, display=Silence()).epochs
         try:
-            return resume_training(folder, data=self.images, until=trial.budget).epochs
+            return resume_training(
+                folder, data=self.images, until=trial.budget, display=Silence()
+            ).epochs
         except FinishedError:
             return RunFolder.open(folder).metrics.records(TrainEpoch.from_json)
 
