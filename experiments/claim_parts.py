@@ -25,7 +25,7 @@ class Part:
     judge: Callable[[Results], Outcome]
     """What was measured, and what follows; called when all runs are there."""
     remark: str = ""
-    """What the rule did not foresee, written when the runs were there; it changes no verdict."""
+    """What the rule did not foresee, or when the part was added to others; it changes no verdict."""
 
     def outcome(self, results: Results) -> Outcome:
         """As measured, or that it is not measured yet."""

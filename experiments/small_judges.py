@@ -26,6 +26,8 @@ PAIRS = {
     "bound-0.1": "bound-0.1-no-wipeout",
 }
 """A search with wipeout, and its twin without."""
+EARLIER_PAIRS = {"relaxation-0.03": "no-wipeout", "bound-0.03": "bound-0.03-no-wipeout"}
+"""The same, with settings by which experts leave earlier."""
 COLUMN = [name for name in SPACES["nasbench201"].operations if name != "none"].index(HELD)
 
 Number = Callable[[Record], float]
@@ -70,10 +72,12 @@ def entropy_before_wipeout(line: Record) -> float:
     return float(epochs[max(0, first - 1)]["entropy"]["normal"])
 
 
-def pairs(results: Results, number: Number) -> dict[str, tuple[float, float]]:
+def pairs(
+    results: Results, number: Number, of: Mapping[str, str] = PAIRS
+) -> dict[str, tuple[float, float]]:
     """The number with wipeout and without, by setting and seed."""
     found = {}
-    for variant, twin in PAIRS.items():
+    for variant, twin in of.items():
         ours, twins = lines_of(results, variant), lines_of(results, twin)
         for seed, line in ours.items():
             found[f"{variant}, seed {seed}"] = (number(line), number(twins[seed]))
@@ -85,30 +89,37 @@ def _text(found: Mapping[str, tuple[float, float]]) -> str:
     return "; ".join(told)
 
 
-def smaller_gap(results: Results) -> Outcome:
+def smaller_gap(of: Mapping[str, str] = PAIRS) -> Callable[[Results], Outcome]:
     """Gaps with wipeout and without."""
-    found = pairs(results, gap_before_end)
-    less = [others - ours >= GAP_MARGIN for ours, others in found.values()]
-    verdict = claim_rules.unanimous(less, [not yes for yes in less])
-    return f"points, with wipeout against without: {_text(found)}.", verdict
+
+    def judge(results: Results) -> Outcome:
+        found = pairs(results, gap_before_end, of)
+        less = [others - ours >= GAP_MARGIN for ours, others in found.values()]
+        verdict = claim_rules.unanimous(less, [not yes for yes in less])
+        return f"points, with wipeout against without: {_text(found)}.", verdict
+
+    return judge
 
 
-def better_cell_in_place(results: Results) -> Outcome:
+def better_cell_in_place(of: Mapping[str, str] = PAIRS) -> Callable[[Results], Outcome]:
     """Accuracies of the final cells with the supernet's weights."""
-    found = pairs(results, cell_in_place)
-    more = [ours - others >= GAP_MARGIN for ours, others in found.values()]
-    verdict = claim_rules.unanimous(more, [not yes for yes in more])
-    return f"percent, with wipeout against without: {_text(found)}.", verdict
+
+    def judge(results: Results) -> Outcome:
+        found = pairs(results, cell_in_place, of)
+        more = [ours - others >= GAP_MARGIN for ours, others in found.values()]
+        verdict = claim_rules.unanimous(more, [not yes for yes in more])
+        return f"percent, with wipeout against without: {_text(found)}.", verdict
+
+    return judge
 
 
-def saves_time(variant: str) -> Callable[[Results], Outcome]:
+def saves_time(variant: str, of: Mapping[str, str] = PAIRS) -> Callable[[Results], Outcome]:
     """CPU time of a variant against its twin without wipeout."""
 
     def judge(results: Results) -> Outcome:
+        only = {variant: of[variant]}
         found = {
-            name: 1 - ours / others
-            for name, (ours, others) in pairs(results, cpu_seconds).items()
-            if name.startswith(f"{variant},")
+            name: 1 - ours / others for name, (ours, others) in pairs(results, cpu_seconds, only).items()
         }
         told = "; ".join(f"{name}: {100 * share:.1f} % saved" for name, share in found.items())
         return f"{told}.", claim_rules.saves(list(found.values()))
@@ -116,12 +127,16 @@ def saves_time(variant: str) -> Callable[[Results], Outcome]:
     return judge
 
 
-def keeps_cell(results: Results) -> Outcome:
+def keeps_cell(of: Mapping[str, str] = PAIRS) -> Callable[[Results], Outcome]:
     """True accuracies with wipeout and without."""
-    found = pairs(results, true_accuracy)
-    kept = [ours > others - MARGIN for ours, others in found.values()]
-    verdict = claim_rules.unanimous(kept, [not yes for yes in kept])
-    return f"true accuracy in percent, with wipeout against without: {_text(found)}.", verdict
+
+    def judge(results: Results) -> Outcome:
+        found = pairs(results, true_accuracy, of)
+        kept = [ours > others - MARGIN for ours, others in found.values()]
+        verdict = claim_rules.unanimous(kept, [not yes for yes in kept])
+        return f"true accuracy in percent, with wipeout against without: {_text(found)}.", verdict
+
+    return judge
 
 
 def gains_over(ours: str, others: str) -> Callable[[Results], Outcome]:

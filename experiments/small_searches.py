@@ -45,6 +45,12 @@ WIPEOUT: dict[str, dict[str, Any]] = {
     "bound-0.1": {"reward_bound": 0.1},
 }
 """The bound is part of the rate, so that each bound has a twin without wipeout."""
+EARLIER_WIPEOUT: dict[str, dict[str, Any]] = {
+    "relaxation-0.03": {"relaxation": 0.03},
+    "bound-0.03-no-wipeout": {"wipeout": False, "reward_bound": 0.03},
+    "bound-0.03": {"reward_bound": 0.03},
+}
+"""Added when one search of `wipeout` had shown that no expert leaves before its last epoch but one."""
 RATES: dict[str, dict[str, Any]] = {
     "rate-paper": {"experts_lr": "paper"},
     "rate-1": {"experts_lr": 1.0},
@@ -72,8 +78,8 @@ BY_KIND: dict[str, dict[str, Any]] = {
 }
 """The paper's rate of normal cells for both kinds, and the matched rate split as the paper's."""
 OF_SIZE: dict[str, Mapping[str, Mapping[str, Any]]] = {
-    "small": WIPEOUT | RATES | ACCOUNTING | HOLDING,
-    "benchmark": WIPEOUT | LONG_RATES | ACCOUNTING | HOLDING,
+    "small": WIPEOUT | RATES | ACCOUNTING | HOLDING | EARLIER_WIPEOUT,
+    "benchmark": WIPEOUT | LONG_RATES | ACCOUNTING | HOLDING | EARLIER_WIPEOUT,
     "darts": WIPEOUT | LONG_RATES | BY_KIND | {"darts": {"method": "darts"}},
 }
 """Variants of each size. First-order DARTS belongs to the DARTS space, where a judge knows cells."""

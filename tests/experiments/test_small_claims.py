@@ -9,7 +9,7 @@ import search_claims
 import small_tables
 from result_tables import Results
 from small_claims import CLAIMS
-from small_judges import COLUMN, GAP_MARGIN
+from small_judges import COLUMN, EARLIER_PAIRS, GAP_MARGIN, PAIRS
 from small_searches import LATE, declared
 
 PARTS = [(letter, number) for letter, claim in CLAIMS.items() for number in range(len(claim.parts))]
@@ -63,32 +63,47 @@ def by_variant(name, **values):
 
 
 def all_with_wipeout(name, value, other):
-    """A change of all searches with wipeout, or but for one of them."""
+    """A change of all searches with wipeout, or but for one of each group."""
+    one_each = {("wipeout", 1), ("bound-0.03", 1)}
 
     def change(job):
-        if job.variant in {"wipeout", "relaxation-0.1", "bound-0.1"}:
-            return {name: other if (job.variant, job.seed) == ("wipeout", 1) else value}
+        if job.variant in {*PAIRS, *EARLIER_PAIRS}:
+            return {name: other if (job.variant, job.seed) in one_each else value}
         return {}
 
     return change
 
 
+SMALLER_GAPS = [
+    all_with_wipeout("gap", 20 - GAP_MARGIN - 0.01, 20 - GAP_MARGIN - 0.01),
+    lambda _: {},
+    all_with_wipeout("gap", 1, 20),
+]
+BETTER_CELLS = [
+    all_with_wipeout("cell", 30 + GAP_MARGIN + 0.01, 30 + GAP_MARGIN + 0.01),
+    lambda _: {},
+    all_with_wipeout("cell", 80, 30),
+]
+KEPT_CELLS = [
+    lambda _: {},
+    all_with_wipeout("true", 89.7, 89.7),
+    all_with_wipeout("true", 80, 90),
+]
+
+
 CASES = {
     # Changes that let the part hold, fail, and stay undecided.
-    ("g", 0): [
-        all_with_wipeout("gap", 20 - GAP_MARGIN - 0.01, 20 - GAP_MARGIN - 0.01),
-        lambda _: {},
-        all_with_wipeout("gap", 1, 20),
-    ],
-    ("g", 1): [
-        all_with_wipeout("cell", 30 + GAP_MARGIN + 0.01, 30 + GAP_MARGIN + 0.01),
-        lambda _: {},
-        all_with_wipeout("cell", 80, 30),
-    ],
+    ("g", 0): SMALLER_GAPS,
+    ("g", 1): BETTER_CELLS,
+    ("g", 2): SMALLER_GAPS,
+    ("g", 3): BETTER_CELLS,
     ("h", 0): [by_variant("cpu", wipeout=v) for v in (0.9, 0.96, [0.9, 1.0])],
     ("h", 1): [by_variant("cpu", relaxation_0_1=v) for v in (0.9, 0.96, [0.9, 1.0])],
     ("h", 2): [by_variant("cpu", bound_0_1=v) for v in (0.9, 0.96, [0.9, 1.0])],
-    ("h", 3): [lambda _: {}, all_with_wipeout("true", 89.7, 89.7), all_with_wipeout("true", 80, 90)],
+    ("h", 3): KEPT_CELLS,
+    ("h", 4): [by_variant("cpu", relaxation_0_03=v) for v in (0.9, 0.96, [0.9, 1.0])],
+    ("h", 5): [by_variant("cpu", bound_0_03=v) for v in (0.9, 0.96, [0.9, 1.0])],
+    ("h", 6): KEPT_CELLS,
     ("i", 0): [by_variant("true", rate_paper=v) for v in ([90.0, 90.01], [80.0, 80.01], [70.0, 91.0])],
     ("i", 1): [by_variant("true", rate_1=v) for v in ([80.0, 80.01], [90.0, 90.01], [70.0, 91.0])],
     ("i", 2): [by_variant("entropy", rate_paper=v) for v in (0.8, 0.995, [0.8, 0.95])],

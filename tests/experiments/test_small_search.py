@@ -131,5 +131,5 @@ def test_the_table_is_asked_for(tmp_path, capsys):
         small_searches.main(["--device", "cpu"])
     assert "the size small needs --truth" in capsys.readouterr().err
     assert small_searches.main(["--list", "--out", str(tmp_path / "none.jsonl")]) == 0
-    assert "26 of 26 jobs left" in capsys.readouterr().out
+    assert "32 of 32 jobs left" in capsys.readouterr().out
     assert json.dumps(declared("small")[0].options)
