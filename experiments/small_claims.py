@@ -26,8 +26,8 @@ EARLIER_TWINS = [
 ADDED = (
     "This part was added later, with its rule, when two searches were known, those of `wipeout` and "
     "`per-sample` with seed 0, and no other: all their experts were there until the last epoch, so that "
-    "the parts above could hardly show anything. Relaxation 0.03 and reward bound 0.03 let experts leave "
-    "earlier."
+    "the parts above could hardly show anything. Relaxation 0.03 and reward bound 0.03 let experts "
+    "leave earlier."
 )
 GAIN = (
     "It holds if the 95 % interval of the difference of true accuracies (Student's) lies above zero and "

@@ -32,8 +32,9 @@ from jobs import (
     shared_arguments,
     told_left,
 )
-from small_search import HELD_EPOCHS, SIZES, Rule, SmallSearch, result
-from small_search import play as play_search
+from small_player import play as play_search
+from small_player import result
+from small_search import HELD_EPOCHS, SIZES, Rule, SmallSearch
 
 RESULTS = "small_searches.jsonl"
 

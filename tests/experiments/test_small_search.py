@@ -9,7 +9,8 @@ from nasbench201 import rows, write_table
 
 import small_searches
 from jobs import ResultsFile
-from small_search import HELD_WEIGHT, SoftmaxDescent, build_search, few_images, generated_images, play
+from small_player import play
+from small_search import HELD_WEIGHT, SoftmaxDescent, build_search, few_images, generated_images
 from small_searches import LATE, declared
 from xnas.methods import Game
 from xnas.optim import ExpertsOptimizer
@@ -20,7 +21,7 @@ MACHINE = {"seconds", "cpu_seconds"}
 
 
 def built(variant):
-    return build_search(TINY[variant], data_dir=None, device="cpu")
+    return build_search(TINY[variant], data_dir=None, device="cpu").search
 
 
 def lasting(line):
@@ -97,7 +98,7 @@ def test_a_search_resumes_from_its_last_checkpoint(tmp_path, monkeypatch):
     job, where = TINY["late-softmax"], {"device": "cpu", "data_dir": None, "truth": None}
     assert play(job, tmp_path / "whole", deadline=math.inf, **where)
     ticks = iter([0.0, *[0.0] * 3, 2.0])  # time is up after an epoch
-    monkeypatch.setattr("small_search.time.perf_counter", lambda: next(ticks, 2.0))
+    monkeypatch.setattr("small_player.time.perf_counter", lambda: next(ticks, 2.0))
     assert not play(job, tmp_path / "cut", deadline=1.0, **where)
     monkeypatch.undo()
     records = (tmp_path / "cut" / "records.jsonl").read_text(encoding="utf8").splitlines()
