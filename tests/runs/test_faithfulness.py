@@ -43,6 +43,9 @@ CHANGED = {
     "edges": ("absence", "edges absence"),
     "include_none": (True, "include-none"),
     "auto_augment": (False, "no-auto-augment"),
+    "max_params": (3e5, "max-params 300000"),
+    "max_macs": (2.5e7, "max-macs 2.5e+07"),
+    "max_latency": (1.5, "max-latency 1.5"),
 }
 """Every other setting, with a value that the paper has not, and the words for it."""
 

@@ -23,9 +23,12 @@ PAPERS_HALF = 25_000
 OUTSIDE: dict[str, str] = {
     "quiet": "only prints",
     "out": "only writes",
+    "report": "only writes",
     "checkpoint_minutes": "only writes",
     "gap_every": "only measures",
     "truth": "only measures",
+    "latency_device": "only measures, for a limit that is named",
+    "latency_batch": "only measures, for a limit that is named",
     "seed": "the paper has none",
     "device": "computes the same",
     "data_dir": "a place of files",
