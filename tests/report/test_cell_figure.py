@@ -13,20 +13,25 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch
 
 from xnas.errors import ConfigError
-from xnas.report.cell_figure import (
-    FAMILIES,
-    OTHER_FAMILY,
-    draw_cell,
-    draw_genotype,
-    operation_colour,
-    save_svg,
-)
+from xnas.report.cell_figure import draw_cell, draw_genotype, save_svg
+from xnas.report.colours import OPERATION_COLOURS, ink_on, operation_colours
 from xnas.report.figures import house_style
 
 DRAWN = [
     pytest.param(name, marks=[pytest.mark.slow] * (name.startswith("random ") and int(name[7:]) > 2))
     for name in CELLS
 ]
+
+
+def colours_of(*cells):
+    """The colour of every operation, in the order of the cells."""
+    edges = [edge for one in cells for node in one.nodes for edge in node]
+    return {
+        name: colour.lower()
+        for name, colour in operation_colours(
+            list(dict.fromkeys(edge.operation for edge in edges))
+        ).items()
+    }
 
 
 def states_of(axes):
@@ -50,11 +55,11 @@ def arrows_of(axes):
 
 class TestFigure:
     @pytest.mark.parametrize("name", DRAWN)
-    def test_every_edge_is_an_arrow_in_its_familys_colour_and_a_label(self, name):
+    def test_every_edge_is_an_arrow_in_its_operations_colour_and_a_label(self, name):
         (axes,) = draw_cell(CELLS[name], name).axes
-        expected = Counter()
+        expected, colours = Counter(), colours_of(CELLS[name])
         for (operation, source, node), times in edges_of(CELLS[name]).items():
-            expected[operation_colour(operation), source, node] += times
+            expected[colours[operation], source, node] += times
         assert arrows_of(axes) == expected
         labels = Counter(text.get_text() for text in axes.texts)
         for operation, times in Counter(o for o, *_ in edges_of(CELLS[name]).elements()).items():
@@ -97,7 +102,7 @@ class TestFigure:
         labels = [text for text in axes.texts if text.get_text() in OPERATIONS]
         assert len(labels) == len(arrows)
         for text in labels:
-            colour = operation_colour(text.get_text())
+            colour = colours_of(CELLS[name])[text.get_text()]
             gaps = [
                 np.linalg.norm(c - text.get_position(), axis=1).min() for k, c in curves if k == colour
             ]
@@ -116,7 +121,7 @@ class TestFigure:
             patch
             for patch in axes.patches
             if isinstance(patch, FancyBboxPatch)
-            and to_hex(patch.get_facecolor()) == FAMILIES["sep_conv"]
+            and to_hex(patch.get_facecolor()) == OPERATION_COLOURS["sep_conv_3x3"].lower()
         ]
         steep = max(
             (
@@ -157,13 +162,20 @@ class TestFigure:
             assert inches[0] * box.width == pytest.approx(x1 - x0)  # circles stay round
             assert inches[1] * box.height == pytest.approx(y1 - y0)
 
-    def test_families_have_colours_of_their_own(self):
-        assert operation_colour("sep_conv_3x3") == operation_colour("sep_conv_7x7")
-        assert operation_colour("max_pool_3x3") == operation_colour("avg_pool_3x3")
-        kinds = ("sep_conv_3x3", "dil_conv_3x3", "max_pool_3x3", "skip_connect", "none", "conv_7x1_1x7")
-        assert len({operation_colour(name) for name in kinds}) == 6
-        assert operation_colour("conv_7x1_1x7") == OTHER_FAMILY
-        assert OTHER_FAMILY not in FAMILIES.values()
+    def test_a_genotype_has_the_colours_of_reports(self):
+        drawn = {colour for axes in draw_genotype(XNAS).axes for colour, *_ in arrows_of(axes)}
+        names = {operation for one in (XNAS.normal, XNAS.reduction) for operation, *_ in edges_of(one)}
+        assert drawn == {OPERATION_COLOURS[name].lower() for name in names}
+
+    def test_letters_have_contrast_on_their_label(self):
+        for axes in draw_genotype(XNAS).axes:
+            boxes = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
+            for text in (text for text in axes.texts if text.get_text() in OPERATIONS):
+                x, y = text.get_position()
+                (box,) = [
+                    b for b in boxes if b.get_window_extent().contains(*axes.transData.transform((x, y)))
+                ]
+                assert text.get_color() == ink_on(to_hex(box.get_facecolor()))
 
 
 class TestSvg:

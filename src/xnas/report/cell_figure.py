@@ -2,14 +2,15 @@
 
 States stand in a row. An edge to the next state is straight; others are arcs above the row, the higher
 the more states they pass, so that no two arcs share a height and a middle. Labels slide along their arcs
-until they do not overlap. The output joins nodes below the row. Lengths are inches.
+until they do not overlap. The output joins nodes below the row. Operations have the colours of reports.
+Lengths are inches.
 """
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -22,21 +23,12 @@ from matplotlib.path import Path
 
 from xnas.errors import StorageError
 from xnas.report.cells import INPUTS, CellLike, GenotypeLike, numbered_nodes
+from xnas.report.colours import ink_on, operation_colours
 from xnas.report.figures import INK, house_style, method_style
 
 XY = tuple[float, float]
 
 INPUT_SYMBOLS = ("$c_{k-2}$", "$c_{k-1}$")
-FAMILIES = {
-    "sep_conv": "#1f5f9e",
-    "dil_conv": "#8048a8",
-    "max_pool": "#c46a0c",
-    "avg_pool": "#c46a0c",
-    "skip": "#66707c",
-    "none": "#b3bac3",
-}
-"""Colours of operations, by the start of their names."""
-OTHER_FAMILY = "#2a7f66"
 STATE_COLOUR = method_style("xnas").colour
 JOIN_FILL, JOIN_COLOUR = "#eef3f9", "#a9bbd0"
 
@@ -76,11 +68,6 @@ def save_svg(figure: Figure, path: FilePath) -> None:
         raise StorageError(f"cannot write {path}: {error.strerror}; choose another file") from error
 
 
-def operation_colour(operation: str) -> str:
-    """Colour of an operation's family."""
-    return next((c for start, c in FAMILIES.items() if operation.startswith(start)), OTHER_FAMILY)
-
-
 @dataclass(frozen=True, slots=True)
 class _Arc:
     """One edge on the canvas: a cubic curve from rim to rim, sampled, and a label on it."""
@@ -97,6 +84,7 @@ class _Arc:
 
 def _draw(cells: Sequence[tuple[str, CellLike]], inputs: int = len(INPUTS)) -> Figure:
     arcs = [_arcs(cell, inputs) for _, cell in cells]
+    colours = operation_colours(list(dict.fromkeys(arc.operation for group in arcs for arc in group)))
     widths = [2 * MARGIN + PITCH * (len(cell.nodes) + inputs - 1) + OUTPUT_GAP for _, cell in cells]
     top = max(y for group in arcs for arc in group for _, y in arc.points) + TITLE_ROOM
     figure = Figure(figsize=(sum(widths), top - BOTTOM), facecolor="white")
@@ -107,7 +95,7 @@ def _draw(cells: Sequence[tuple[str, CellLike]], inputs: int = len(INPUTS)) -> F
         axes.set_axis_off()
         axes.text(0.25, top - 0.2, title, weight="bold", ha="left", va="center")
         _draw_output(axes, cell, inputs)
-        _draw_arcs(axes, group)
+        _draw_arcs(axes, group, colours)
         _draw_states(axes, len(cell.nodes), inputs)
     return figure
 
@@ -177,23 +165,24 @@ def _touches(one: XY, other: XY, size: XY, other_size: XY, gap: float) -> bool:
     return all(abs(one[i] - other[i]) < (size[i] + other_size[i]) / 2 + gap for i in (0, 1))
 
 
-def _draw_arcs(axes: Axes, arcs: Sequence[_Arc]) -> None:
+def _draw_arcs(axes: Axes, arcs: Sequence[_Arc], colours: Mapping[str, str]) -> None:
     for arc in arcs:
         path = Path(arc.controls, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-        colour = operation_colour(arc.operation)
+        colour = colours[arc.operation]
         # A white seam around a curve shows which one passes above.
         axes.add_patch(PathPatch(path, facecolor="none", edgecolor="white", linewidth=4, zorder=2))
         arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=9)
         arrow.set(color=colour, linewidth=1.5, zorder=2)
         axes.add_patch(arrow)
     for arc, (x, y) in zip(arcs, _place_labels(arcs), strict=True):
-        _box(axes, (x, y), arc.size, (operation_colour(arc.operation), "white"))
+        ground = colours[arc.operation]
+        _box(axes, (x, y), arc.size, (ground, "white"))
         axes.text(
             x,
             y,
             arc.operation,
             size=LABEL_SIZE,
-            color="white",
+            color=ink_on(ground),
             ha="center",
             va="center_baseline",
             zorder=5,

@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 
 from xnas.errors import ConfigError
 from xnas.records import Evaluation
+from xnas.report.colours import PALETTE
 from xnas.report.evaluation import MOST_DRAWN
-from xnas.report.figures import INK, METHOD_STYLES, QUIET, house_style, label_panel, new_figure
+from xnas.report.figures import INK, QUIET, house_style, label_panel, new_figure
 from xnas.words import printable
 
-BLUE = METHOD_STYLES["xnas"].colour
+BLUE = PALETTE[0]
 SHADES = LinearSegmentedColormap.from_list("share of a class", ["#ffffff", "#9dc3e0", BLUE])
 MOST_NUMBERED = 20  # classes whose confusions are written into the figure
 LONGEST_NAME = 22

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from xnas.records import Sampled
-from xnas.report.figures import METHOD_STYLES, QUIET, house_style, label_panel, new_figure
+from xnas.report.colours import PALETTE
+from xnas.report.figures import QUIET, house_style, label_panel, new_figure
 from xnas.report.sampling import pareto_front
 
-BLUE, ORANGE = METHOD_STYLES["xnas"].colour, METHOD_STYLES["gd"].colour
+BLUE, ORANGE = PALETTE[0], PALETTE[1]
 MOST_DOTS = 5000
 """Evaluations that are drawn one by one; of more, every second, third, ..."""
 

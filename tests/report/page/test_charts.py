@@ -1,15 +1,7 @@
 """Charts give every series a colour of its own, the same wherever it appears."""
 
-from xnas.report.page.charts import (
-    OPERATION_COLOURS,
-    PALETTE,
-    Chart,
-    Panel,
-    Series,
-    line_chart,
-    operation_colours,
-)
-from xnas.space import SPACES
+from xnas.report.colours import PALETTE
+from xnas.report.page.charts import Chart, Panel, Series, line_chart
 
 
 def chart(*names, **colours):
@@ -32,20 +24,6 @@ def test_colours_that_are_given_are_kept_and_not_used_twice():
 def test_lines_differ_by_dashes_too_where_there_are_enough():
     assert len(set(chart("a", "b", "c", "d").dashes.values())) == 4
     assert set(chart(*"abcde").dashes.values()) == {(1, 0)}
-
-
-def test_operations_of_every_space_have_different_colours():
-    for space in SPACES.values():
-        operations = space.with_none().operations
-        if len(operations) <= len(PALETTE):
-            assert len(set(operation_colours(operations).values())) == len(operations), space.name
-
-
-def test_an_unknown_operation_takes_a_colour_that_is_left():
-    found = operation_colours(("none", "my_conv", "skip_connect"))
-    assert found["none"] == OPERATION_COLOURS["none"]
-    assert found["my_conv"] in PALETTE
-    assert found["my_conv"] != found["skip_connect"]
 
 
 def test_a_line_chart_has_its_series_in_one_panel():

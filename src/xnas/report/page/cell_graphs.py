@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xnas.records import EdgeChoice, SearchEpoch
-from xnas.report.page.charts import operation_colours
+from xnas.report.colours import operation_colours
 from xnas.report.page.graphs import ONLY, CellGraph, CellGraphs, Frame, GraphEdge, Wiped, leaders
 from xnas.report.page.stories import DrawnCell, SearchedCells, SearchStory
 

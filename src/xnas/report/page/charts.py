@@ -1,7 +1,7 @@
 """Charts as plain data, which a page and a paper's figure are both drawn from.
 
-A chart has panels that share their axes, a panel has series over the same places. Colours are those of
-Okabe and Ito, which people with colour-blindness tell apart; dashes differ as well.
+A chart has panels that share their axes, a panel has series over the same places. Series differ in
+colour, which people with colour-blindness tell apart, and in dashes.
 """
 
 from __future__ import annotations
@@ -10,24 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8A8F98")
-"""Of series in their order; after the last it begins again."""
+from xnas.report.colours import PALETTE
+
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
 """On and off, in points: of series in their order."""
-OPERATION_COLOURS = {
-    "sep_conv_3x3": "#0072B2",
-    "sep_conv_5x5": "#56B4E9",
-    "dil_conv_3x3": "#009E73",
-    "dil_conv_5x5": "#7FBF9F",
-    "max_pool_3x3": "#E69F00",
-    "avg_pool_3x3": "#D55E00",
-    "skip_connect": "#CC79A7",
-    "none": "#A3A8B0",
-    "nor_conv_3x3": "#0072B2",
-    "nor_conv_1x1": "#56B4E9",
-}
-"""Of known operations; others take what is left of the palette."""
-
 Place = float | str
 Shape = Literal["line", "dots", "bars", "steps"]
 
@@ -94,14 +80,6 @@ class Chart:
         if len(self.names) > len(DASHES):
             return dict.fromkeys(self.names, DASHES[0])
         return dict(zip(self.names, DASHES, strict=False))
-
-
-def operation_colours(operations: Sequence[str]) -> dict[str, str]:
-    """A colour for every operation, by name; those of this package always have the same."""
-    known = {name: OPERATION_COLOURS[name] for name in operations if name in OPERATION_COLOURS}
-    free = [colour for colour in PALETTE if colour not in known.values()] or list(PALETTE)
-    others = [name for name in operations if name not in known]
-    return known | {name: free[at % len(free)] for at, name in enumerate(others)}
 
 
 def line_chart(

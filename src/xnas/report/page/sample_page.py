@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from xnas.records import Sampled
+from xnas.report.colours import GREY, PALETTE
 from xnas.report.page.blocks import Block, Command, DataTable, Fact, Facts, Page, Section
 from xnas.report.page.cell_graphs import finished_graphs
-from xnas.report.page.charts import PALETTE, Chart, Panel, Series
+from xnas.report.page.charts import Chart, Panel, Series
 from xnas.report.page.run_sections import duration, head_notices, page_of, run_section
 from xnas.report.page.stories import SampleStory
 from xnas.report.sampling import best_cells, evaluations_line, pareto_front
@@ -13,7 +14,6 @@ from xnas.report.sampling import best_cells, evaluations_line, pareto_front
 MOST_ROWS = 200
 MOST_DOTS = 2000
 """Evaluations that are drawn one by one; of more, every second, third, ..."""
-GREY = "#9AA1AB"
 
 
 def sample_page(story: SampleStory) -> Page:

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xnas.records import Ledger, SearchEpoch, Truth
-from xnas.report.page.charts import (
-    PALETTE,
-    Chart,
-    Panel,
-    Series,
-    line_chart,
-    operation_colours,
-)
+from xnas.report.colours import PALETTE, operation_colours
+from xnas.report.page.charts import Chart, Panel, Series, line_chart
 from xnas.report.page.stories import SearchedCells, SearchStory
 
 TRAIN, VALID = "training", "validation"
