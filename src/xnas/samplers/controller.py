@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 from typing import Literal
 
 import torch
@@ -34,6 +35,7 @@ from xnas.samplers.policy import (
 )
 from xnas.samplers.protocol import SAMPLERS, Result, SamplerKind, Trial
 from xnas.space.encoding import Choices, Encoding
+from xnas.space.limited_encoding import LimitedEncoding
 
 # Departure: the published rate is 0.00035 and the minibatch 20, see above.
 LSTM_RATE, LSTM_MINIBATCH, LSTM_MOMENTUM = 0.01, 10, 0.95
@@ -45,6 +47,8 @@ RECENT = 50
 """Cells asked last, among which distinct ones are counted."""
 FEW = 10
 """Distinct ones of `RECENT` below which the policy has collapsed."""
+MOST_DRAWS = 50
+"""Draws of the policy, all beyond the limits, after which a cell within them is drawn uniformly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,7 @@ class Controller:
     def __init__(self, encoding: Encoding, seed: int, settings: ControllerSettings) -> None:
         self.encoding, self.settings, self.book = encoding, settings, Book()
         self.recurrent = settings.controller == "lstm"
-        self._draws = torch.Generator().manual_seed(seed)
+        self._draws, self._draw_within = torch.Generator().manual_seed(seed), Random(seed)
         cardinalities, momentum = encoding.cardinalities, settings.momentum
         self.policy: RecurrentPolicy | LogitsPolicy
         self._baseline: MovingAverage | CorrectedAverage
@@ -101,7 +105,7 @@ class Controller:
         """Return the next trial; None while `lstm` waits for the last results of a minibatch."""
         if self.recurrent and len(self._asked) + self._told == self.minibatch:
             return None
-        drawn = draw(self.policy, self._draws)
+        drawn = self._within_limits()
         choices = tuple(drawn.choices[0].tolist())
         trial = self.book.ask(self.encoding.decode(choices))
         self._asked[trial.number] = drawn
@@ -139,6 +143,22 @@ class Controller:
                 "distinct; lower learning_rate, or raise entropy_weight"
             )
         return found
+
+    def _within_limits(self) -> Judged:
+        """A cell drawn from the policy; within limits the first that obeys them of so many draws.
+
+        If none does, a cell within the limits is drawn uniformly. The policy learns nothing from draws
+        beyond them, which were never rewarded.
+        """
+        if not isinstance(self.encoding, LimitedEncoding):
+            return draw(self.policy, self._draws)
+        for choices in draw(self.policy, self._draws, batch=MOST_DRAWS).choices:
+            if self.encoding.allows(choices.tolist()):
+                break
+        else:
+            choices = torch.tensor(self.encoding.draw(self._draw_within))
+        with torch.no_grad():
+            return judge(self.policy, choices[None])
 
     def _learn(self) -> None:
         """Update the policy from what was told since the last update; failed trials teach nothing."""

@@ -17,6 +17,7 @@ from xnas.space import NETWORKS, SPACES, CellKind, Genotype, encoding_of
 from xnas.space.benchmark_network import BENCHMARK
 from xnas.space.network_size import NetworkSizes
 
+QUICK = {"start": 10, "round": 10, "candidates": 20, "members": 2, "fit_epochs": 4}
 SPEC = NETWORKS["cifar"].but(channels=4, cells=3)
 
 
@@ -33,15 +34,41 @@ def limited(**most):
     return CellLimits(CellCosts(SIZES.size), Limits.of(LimitOptions(**most)))
 
 
-@pytest.mark.parametrize("name", ["random", "evolution", "local"])
-def test_no_sampler_asks_a_cell_beyond_them(name):
-    limits, free = limited(max_params=8000, max_macs=2e6), encoding_of("darts")
+SETTINGS = {
+    "evolution": {"population": 8, "sample": 3},
+    "bananas": QUICK,
+    "npenas": QUICK,
+    "proxy": {"proxy": "params", "pool": 40, "batch": 2},
+    "latent": {"evaluations": 30, "epochs": 5, "hidden": 8, "embedding": 8},
+    "controller": {"minibatch": 5, "hidden": 16},
+    "bohb": {"startup": 5, "max_epochs": 3},
+    "halving": {"max_epochs": 3},
+}
+"""With which a sampler passes its phases within 30 evaluations, in a second."""
+SECONDS = {"halving", "latent", "npenas", "progressive"}
+"""Samplers that take long, or whose lines others cover."""
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        *(
+            pytest.param(name, {}, id=name, marks=[pytest.mark.slow] * (name in SECONDS))
+            for name in SAMPLERS
+        ),
+        pytest.param("controller", {"controller": "logits"}, id="logits"),
+    ],
+)
+@pytest.mark.parametrize("most", [8000, pytest.param(4000, id="tight", marks=pytest.mark.slow)])
+def test_no_sampler_asks_a_cell_beyond_them(name, more, most):
+    if name in {"tpe", "halving", "bohb"}:
+        pytest.importorskip("optuna")
+    limits, free = limited(max_params=most, max_macs=2e6), encoding_of("darts")
     drawn = [free.decode(free.draw(Random(seed))) for seed in range(20)]
     assert any(limits.beyond(cell) for cell in drawn)
-    settings = {"population": 8, "sample": 3} if name == "evolution" else {}
-    sampler = SAMPLERS[name](limits.applied(free), 0, settings)
+    sampler = SAMPLERS[name](limits.applied(free), 0, SETTINGS.get(name, {}) | more)
     asked = [trial.genotype for trial, _ in play(sampler, planted, 30)]
-    assert len(set(asked)) > 20
+    assert len(set(asked)) > 8
     assert not any(map(limits.beyond, asked))
 
 
