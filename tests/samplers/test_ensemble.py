@@ -55,3 +55,20 @@ def test_the_seed_decides_all():
 def test_one_member_is_refused():
     with pytest.raises(ConfigError, match="at least 2 members"):
         Ensemble(3, seed=0, members=1)
+
+
+def test_inputs_that_no_row_has_keep_their_weights_and_change_nothing_else():
+    x = rows(40, torch.Generator().manual_seed(1))
+    x[:, [2, 7]] = 0
+    values = (x[:, :6].sum(1) / 6).tolist()
+    ensemble = Ensemble(12, seed=0, layers=2)
+    before = ensemble._weights[0].clone()
+    ensemble.fit(x, values, epochs=3)
+    after = ensemble._weights[0]
+    assert after.shape == before.shape
+    assert torch.equal(after[..., [2, 7]], before[..., [2, 7]])
+    assert (after != before)[..., [0, 1, 3]].any()
+    # A row of tiny numbers makes every input one that occurs, without moving the fit.
+    whole = Ensemble(12, seed=0, layers=2)
+    whole.fit(x.clamp(min=1e-300), values, epochs=3)
+    torch.testing.assert_close(ensemble.predict(x), whole.predict(x))

@@ -60,8 +60,11 @@ class Ensemble:
         standard deviation too large for the rest.
         """
         rows, targets = rows.double(), self._scaled(values)
+        # Inputs that are 0 in all rows give their weights no gradient, so Adam would not move them.
+        used, first = rows.ne(0).any(0), self._weights[0]
+        rows, self._weights[0] = rows[:, used], first[..., used].contiguous()
         parameters = [tensor.requires_grad_() for tensor in (*self._weights, *self._biases)]
-        optimizer = torch.optim.Adam(parameters, lr=learning_rate, foreach=True)
+        optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
         for _ in range(epochs):
             orders = torch.rand(self.members, len(rows), generator=self._generator).argsort(1)
             for chosen in torch.split(orders, batch, dim=1):
@@ -72,6 +75,8 @@ class Ensemble:
                 optimizer.step()
         for tensor in parameters:
             tensor.requires_grad = False
+        first[..., used] = self._weights[0]
+        self._weights[0] = first
 
     @torch.no_grad()
     def predict(self, rows: Tensor) -> Tensor:
