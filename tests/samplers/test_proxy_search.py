@@ -6,7 +6,7 @@ import pytest
 import torch
 from nasbench201 import REAL, needs_the_real_table
 
-from xnas import ConfigError, count_parameters, create_model
+from xnas import ConfigError, count_macs, count_parameters, create_model
 from xnas.samplers import PROXIES, SAMPLERS, Result, proxy_score
 from xnas.samplers.proxy_search import ProxySettings, noise
 from xnas.space import encoding_of
@@ -82,6 +82,7 @@ def test_networks_have_the_sizes_of_the_spaces_supernet():
     darts = encoding_of("darts").decode((0,) * 24)
     small = create_model(darts, channels=16, cells=8)
     assert proxy_score("params", darts, torch.zeros(2, 3, 32, 32)) == count_parameters(small)
+    assert proxy_score("macs", darts, torch.zeros(2, 3, 32, 32)) == count_macs(small, (3, 32, 32))
 
 
 @pytest.mark.slow

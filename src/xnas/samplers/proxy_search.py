@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Protocol, cast
 
@@ -19,9 +20,12 @@ from xnas.errors import ConfigError
 from xnas.options import Options, at_least, option
 from xnas.samplers.book import Book
 from xnas.samplers.protocol import SAMPLERS, BeginsWith, Result, Sampler, SamplerKind, Trial
-from xnas.samplers.zero_cost import PROXIES
-from xnas.space import SPACES, Genotype, create_model
+from xnas.samplers.zero_cost import PROXIES, macs, params
+from xnas.space import SPACES, Genotype
+from xnas.space.create import build_network, network_spec
 from xnas.space.encoding import Choices, Encoding
+from xnas.space.network_size import NetworkSizes
+from xnas.space.network_spec import NetworkSpec
 
 TRIES = 20
 """Draws for each cell of the pool, before the space is held to have no other."""
@@ -128,16 +132,21 @@ def proxy_score(proxy: str, genotype: Genotype, images: Tensor, *, seed: int = 0
     >>> proxy_score("params", find_genotype("xnas"), torch.zeros(2, 3, 32, 32)) > 1e5
     True
     """
-    sizes = SPACES[genotype.space].defaults
+    sizes, scored = SPACES[genotype.space].defaults, PROXIES[proxy]
+    spec = network_spec(genotype).but(
+        in_chans=images.shape[1], channels=sizes.channels(gpu=True), cells=sizes.cells(gpu=True)
+    )
+    if scored in (params, macs):  # which follow from the cell, so no network is built for each
+        size = _sizes(spec, *images.shape[1:]).size(genotype)
+        return float(size.parameters if scored is params else size.macs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = create_model(
-            genotype,
-            in_chans=images.shape[1],
-            channels=sizes.channels(gpu=True),
-            cells=sizes.cells(gpu=True),
-        )
-        return PROXIES[proxy](model, images)
+        return scored(build_network(genotype, spec), images)
+
+
+@lru_cache(maxsize=8)
+def _sizes(spec: NetworkSpec, channels: int, height: int, width: int) -> NetworkSizes:
+    return NetworkSizes(spec, (channels, height, width))
 
 
 class _InOrder:
