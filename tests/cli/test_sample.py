@@ -78,7 +78,19 @@ def test_refusals_are_one_line(run, flags, given, words):
 
 
 def test_options_that_change_nothing_are_named_in_one_line(run, flags, tmp_path):
-    given = ("--channels", 4, "--recipe", "quick", "--epochs", 12, "--seed", 1, "--evaluations", 2)
+    given = (
+        "--channels",
+        4,
+        "--recipe",
+        "quick",
+        "--epochs",
+        12,
+        "--seed",
+        1,
+        "--evaluations",
+        2,
+        "--no-report",
+    )
     status, _, warned = run("sample", *flags, *given, "--quiet", "--out", tmp_path / "run")
     assert status == 0
     assert warned.count("\n") == 1

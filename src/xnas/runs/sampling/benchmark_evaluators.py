@@ -23,7 +23,7 @@ from xnas.space import NETWORKS, Genotype
 from xnas.space.network_size import NetworkSize, NetworkSizes
 from xnas.words import counted
 
-USED = {"epochs", "max_macs", "max_params", "out", "quiet", "seed"}
+USED = {"epochs", "max_macs", "max_params", "out", "quiet", "report", "seed"}
 UNUSED = frozenset({declared.name for declared in fields(TrainOptions)} - USED | {"weights"})
 """Options of trainings and of shared weights: a benchmark's networks and trainings are what they are."""
 JUDGED_EPOCHS = 100  # of the trainings that the surrogate's cells had
