@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 from jobs import Record, ResultsFile
 from result_tables import NOTHING, Results, machines, table
-from samplers import EVALUATIONS, JOBS, MARKS, RESULTS, Sampling
+from samplers import EVALUATIONS, FIRST_EPOCHS, JOBS, MARKS, RESULTS, Sampling
 
 PUBLISHED = {
     "table-random": "93.70 ± 0.36",
@@ -34,10 +34,25 @@ def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list
     measured = [line for line in _lines(results).values() if line["evaluator"] == evaluator]
     expected = next((line["expected"] for line in measured if "expected" in line), None)
     lines = [machines(measured), "", table(header, rows)]
-    if expected is not None:
-        formula = f"By the closed formula random search has {expected:.2f} % on average."
-        lines = [lines[0], "", formula, *lines[1:]]
+    said = (
+        []
+        if expected is None
+        else [f"By the closed formula random search has {expected:.2f} % on average."]
+    )
+    if stopped := [line for line in measured if "min_epochs" in line["settings"]]:
+        said.append(_epochs(stopped, EVALUATIONS[evaluator]))
+    if said:
+        lines = [lines[0], "", " ".join(said), *lines[1:]]
     return "\n".join(lines)
+
+
+def _epochs(lines: list[Record], evaluations: int) -> str:
+    """What samplers that stop trainings early have trained."""
+    each = " and ".join(f"of `{line['sampler']}` {line['epochs']:,.0f}" for line in lines)
+    return (
+        f"{evaluations} evaluations {each} epochs of training on average; those of the others "
+        f"{evaluations * FIRST_EPOCHS:,}."
+    )
 
 
 def _header(evaluator: str) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ the DARTS space make 300 evaluations by the judge that is fitted to CELLS.csv, a
 estimate of the answer. Seeds count from 0, and cells are asked one at a time, as `xnas sample` does by
 default.
 
-A job is one line of results/samplers.jsonl, written when all its seeds are done.
+A job is one line of results/samplers.jsonl, written when all its seeds are done. A job that is declared
+with more seeds than its line has is played again, and the new line counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import mean, median
@@ -37,6 +38,8 @@ from xnas.space.encoding import encoding_of
 RESULTS = "samplers.jsonl"
 MARKS = (10, 25, 50, 100, 200, 300)
 """Evaluations after which the best cell so far is recorded."""
+FIRST_EPOCHS = 12
+"""Of the training that tells a sampler of the table what a cell is worth, if it asks for no number."""
 SPACES = {"table": "nasbench201", "surrogate": "darts"}
 EVALUATIONS = {"table": 100, "surrogate": 300}
 TINY_SEEDS = 2
@@ -76,34 +79,37 @@ def _job(evaluator: str, sampler: str, seeds: int, planned: float = 60.0, **opti
     )
 
 
-MANY, SOME, FEW, LEAST = 500, 50, 20, 10
-"""Seeds: of samplers that fit no network, of those that fit quickly, of others, and of those that take
-more than half a minute per search."""
+MANY, SOME, FEW = 500, 50, 20
+"""Seeds: of samplers that fit no network, of those that fit quickly, and of others."""
+RUNGS = {"min_epochs": 12, "max_epochs": 200, "eta": 17}
+"""The two trainings that the table knows, for samplers that stop trainings early."""
 JOBS = (
     _job("table", "random", MANY),
     _job("table", "evolution", MANY),
     _job("table", "evolution", MANY, population=10, sample=3),
     _job("table", "local", MANY),
     _job("table", "controller", MANY, controller="logits"),
-    _job("table", "controller", SOME),
+    _job("table", "controller", MANY),
     _job("table", "progressive", FEW),
     _job("table", "latent", FEW),
-    _job("table", "bananas", FEW),
-    _job("table", "npenas", FEW),
-    _job("table", "tpe", SOME),
-    _job("table", "tpe", SOME, multivariate=True),
-    _job("table", "proxy", FEW, proxy="params"),
-    _job("table", "proxy", FEW, proxy="params", then="evolution"),
+    _job("table", "bananas", SOME),
+    _job("table", "npenas", SOME),
+    _job("table", "tpe", MANY),
+    _job("table", "tpe", MANY, multivariate=True),
+    _job("table", "halving", MANY, **RUNGS),
+    _job("table", "bohb", MANY, **RUNGS),
+    _job("table", "proxy", MANY, proxy="params"),
+    _job("table", "proxy", MANY, proxy="params", then="evolution"),
     _job("surrogate", "random", FEW),
     _job("surrogate", "evolution", FEW),
     _job("surrogate", "local", FEW),
     _job("surrogate", "controller", FEW, controller="logits"),
     _job("surrogate", "controller", FEW),
     _job("surrogate", "latent", FEW),
-    _job("surrogate", "bananas", LEAST),
-    _job("surrogate", "npenas", LEAST),
+    _job("surrogate", "bananas", FEW),
+    _job("surrogate", "npenas", FEW),
     _job("surrogate", "tpe", FEW),
-    _job("surrogate", "proxy", FEW, proxy="params"),
+    _job("surrogate", "proxy", SOME, proxy="params"),
 )
 
 
@@ -115,6 +121,8 @@ class Searched:
     """Percent, of the best cell after each of the marks."""
     distinct: int
     """Different cells among those evaluated."""
+    epochs: int | None
+    """Of all trainings together, where one that is promoted continues; None by the judge."""
     seconds: float
     """Of processor time, which other work on the machine hardly changes."""
 
@@ -130,28 +138,35 @@ def search(job: Sampling, seed: int, *, table: Path, cells: Path) -> Searched:
         options.setdefault("evaluations", evaluations)
     sampler = SAMPLERS[job.sampler](encoding_of(SPACES[job.evaluator]), seed, options)
     seen: set[str] = set()
-    found = []
+    found: list[float] = []
+    epochs: dict[int, int] = {}
+    spent = 0
     for count in range(1, evaluations + 1):
         trial = sampler.ask()
         if trial is None:
             break
         seen.add(trial.genotype.to_json())
-        sampler.tell(Result(number=trial.number, value=value(trial.genotype) / 100, state="done"))
+        epochs[trial.number] = trial.budget or FIRST_EPOCHS
+        before = 0 if trial.budget is None or trial.parent is None else epochs[trial.parent]
+        spent += epochs[trial.number] - before
+        told = value(trial.genotype, epochs[trial.number]) / 100
+        sampler.tell(Result(number=trial.number, value=told, state="done"))
         if count in MARKS:
             found.append(worth(sampler.best().genotype))
     marks = sum(mark <= evaluations for mark in MARKS)
     found += [worth(sampler.best().genotype)] * (marks - len(found))
-    return Searched(tuple(found), len(seen), time.process_time() - began)
+    of_table = job.evaluator == "table"
+    return Searched(tuple(found), len(seen), spent if of_table else None, time.process_time() - began)
 
 
 @cache
 def _accuracies(evaluator: str, path: Path) -> tuple[Any, Any]:
-    """What a sampler is given of a cell, and what counts at the end, both in percent."""
+    """What a sampler is given of a cell after so many epochs, and what counts at the end, in percent."""
     if evaluator == "table":
         benchmark = TabularBenchmark.load(path)
-        return partial(benchmark.accuracy, epochs=12, split="valid"), benchmark.accuracy
+        return partial(benchmark.accuracy, split="valid"), benchmark.accuracy
     judge = SurrogateBenchmark.load(path)
-    return judge.accuracy, judge.accuracy
+    return lambda cell, _: judge.accuracy(cell), judge.accuracy
 
 
 def random_expectation(table: TabularBenchmark, draws: int) -> float:
@@ -166,13 +181,12 @@ def random_expectation(table: TabularBenchmark, draws: int) -> float:
 
 def run(job: Sampling, arguments: Namespace) -> Record:
     """Play all searches of a job."""
-    seeds = TINY_SEEDS if arguments.tiny else job.seeds
     one = partial(search, job, table=arguments.table, cells=arguments.cells)
     if arguments.processes == 1:
-        searched = [one(seed) for seed in range(seeds)]
+        searched = [one(seed) for seed in range(job.seeds)]
     else:
         with ProcessPoolExecutor(arguments.processes) as pool:
-            searched = list(pool.map(one, range(seeds), chunksize=max(1, seeds // 50)))
+            searched = list(pool.map(one, range(job.seeds), chunksize=max(1, job.seeds // 50)))
     found = [round(s.found[-1], 3) for s in searched]
     marks = [mark for mark in MARKS if mark <= EVALUATIONS[job.evaluator]]
     record = {
@@ -184,12 +198,13 @@ def run(job: Sampling, arguments: Namespace) -> Record:
         "evaluations": EVALUATIONS[job.evaluator],
         "data": job.data,
         "seed": 0,  # the first
-        "seeds": seeds,
+        "seeds": job.seeds,
         "found": found,
         "curve": {
             str(mark): round(mean(s.found[i] for s in searched), 4) for i, mark in enumerate(marks)
         },
         "distinct": round(mean(s.distinct for s in searched), 2),
+        "epochs": _mean_epochs(searched),
         "search_seconds": round(median(s.seconds for s in searched), 4),
         "at_once": arguments.processes,
         **ran_on("cpu"),
@@ -199,6 +214,23 @@ def run(job: Sampling, arguments: Namespace) -> Record:
         record["expected"] = round(random_expectation(benchmark, EVALUATIONS["table"]), 4)
     print(json.dumps({k: record[k] for k in ("job", "seeds", "curve", "search_seconds")}), flush=True)
     return record
+
+
+def _mean_epochs(searched: Sequence[Searched]) -> float | None:
+    known = [one.epochs for one in searched if one.epochs is not None]
+    return round(mean(known), 1) if known else None
+
+
+class SearchesFile(ResultsFile):
+    """Lines of jobs, of which one with fewer seeds than are declared counts as not done."""
+
+    def has(self, job: Job) -> bool:
+        """Whether a line has the job with all its seeds."""
+        least = getattr(job, "seeds", 0)
+        return any(
+            (r["job"], r["command"]) == (job.name, job.command) and r["seeds"] >= least
+            for r in self.lines()
+        )
 
 
 def _arguments(words: Sequence[str]) -> Namespace:
@@ -217,8 +249,10 @@ def _arguments(words: Sequence[str]) -> Namespace:
 def main(given: Sequence[str] | None = None) -> int:
     """Play what is left, or list it; 0 when nothing is left, 3 otherwise."""
     arguments = _arguments(list(sys.argv[1:] if given is None else given))
-    results = ResultsFile(usual_results(RESULTS, tiny=arguments.tiny))
+    results = SearchesFile(usual_results(RESULTS, tiny=arguments.tiny))
     jobs = [job for job in chosen(JOBS, arguments.only) if job.sampler in SAMPLERS]
+    if arguments.tiny:
+        jobs = [replace(job, seeds=TINY_SEEDS) for job in jobs]
     if arguments.list:
         print(overview(jobs, results))
         return 0

@@ -61,6 +61,31 @@ def test_a_search_records_the_answer_after_every_mark(table, monkeypatch, tmp_pa
     assert found.distinct <= 100
 
 
+def test_epochs_of_a_promoted_training_count_once(table, monkeypatch, tmp_path):
+    pytest.importorskip("optuna")
+    asked = []
+
+    def value(cell, epochs):
+        asked.append(epochs)
+        return table.accuracy(cell)
+
+    monkeypatch.setattr(samplers, "_accuracies", lambda *_: (value, table.accuracy))
+    (job,) = (job for job in JOBS if job.sampler == "halving")
+    epochs = search(job, 0, table=tmp_path, cells=tmp_path).epochs
+    assert set(asked) == {12, 200}
+    assert epochs == 12 * asked.count(12) + 188 * asked.count(200)
+    assert search(JOBS[0], 0, table=tmp_path, cells=tmp_path).epochs == 1200
+
+
+def test_a_line_with_fewer_seeds_than_declared_is_not_done(tmp_path):
+    job = JOBS[0]
+    results = samplers.SearchesFile(tmp_path / samplers.RESULTS)
+    results.append({"job": job.name, "command": job.command, "seeds": job.seeds - 1})
+    assert not results.has(job)
+    results.append({"job": job.name, "command": job.command, "seeds": job.seeds})
+    assert results.has(job)
+
+
 def test_job_names_differ_and_samplers_are_registered():
     assert len({job.name for job in JOBS}) == len(JOBS)
     assert all(job.sampler in samplers.SAMPLERS for job in JOBS)
@@ -74,19 +99,29 @@ def test_a_row_has_means_spread_and_what_was_published(tmp_path):
             "command": job.command,
             "evaluator": "table",
             "seeds": 2,
+            "settings": {},
             "found": [93.0, 94.0],
             "curve": {"10": 92.0, "25": 92.5, "50": 93.0, "100": 93.5},
             "distinct": 99.6,
             "search_seconds": 0.0123,
             "expected": 93.7321,
+            "epochs": 1200.0,
             "device": "CPU",
             "torch": "2",
             "python": "3",
             "xnas": "0",
         }
     )
+    halving = next(job for job in JOBS if job.sampler == "halving")
+    other = dict(ResultsFile(tmp_path / samplers.RESULTS).lines()[0])
+    other |= {"job": halving.name, "command": halving.command, "sampler": "halving"}
+    other |= {"epochs": 2464.4, "settings": samplers.RUNGS}
     page = sampler_tables.benchmark(Results(tmp_path))
+    assert "epochs of training" not in page
+    ResultsFile(tmp_path / samplers.RESULTS).append(other)
+    page = sampler_tables.benchmark(Results(tmp_path))
+    assert "of `halving` 2,464 epochs of training on average; those of the others 1,200." in page
     assert "random search has 93.73 % on average" in page
     means = "| random | its own | 2 | 92.00 | 92.50 | 93.00 | 93.50 |"
     assert f"{means} ± 0.71 (93.00 to 94.00) | 100 | 0.012 | 93.70 ± 0.36 |" in page
-    assert page.count("not measured yet") == sum(j.evaluator == "table" for j in JOBS) - 1
+    assert page.count("not measured yet") == sum(j.evaluator == "table" for j in JOBS) - 2
