@@ -6,6 +6,8 @@ thresholds, `search_judges.py` takes the numbers from the results.
 
 from __future__ import annotations
 
+import darts_claims
+import full_claims
 import search_judges
 import small_claims
 from cell_statistics import LEVEL
@@ -221,7 +223,7 @@ the least and the most.
 """  # noqa: E501 - lines of Markdown
 
 
-ALL = CLAIMS | small_claims.CLAIMS
+ALL = CLAIMS | small_claims.CLAIMS | darts_claims.CLAIMS | full_claims.CLAIMS
 
 
 def page(results: Results) -> str:

@@ -152,7 +152,7 @@ CLAIMS = {
                 statement="The rate of the paper's T is no worse than that of the rounds played",
                 rule=f"{GAIN}. The part says the reverse: it holds where matching does not gain.",
                 jobs=[*of_variant("wipeout"), *of_variant("rate-paper")],
-                judge=small_judges.paper_rate_no_worse,
+                judge=small_judges.no_worse("rate-paper", "wipeout"),
             ),
             Part(
                 statement="Rates above the matched one are worse",
@@ -214,7 +214,7 @@ CLAIMS = {
                 "the convolution back and of its control: it holds if EG's is the smaller one with "
                 "both seeds, and does not if it is greater with both.",
                 jobs=[job for v in LATE if v != "late-adam" for job in of_variant(v)],
-                judge=small_judges.robust_start,
+                judge=small_judges.robust_start(),
             ),
         ],
     ),
@@ -230,7 +230,7 @@ CLAIMS = {
                 statement="Its cell is no worse than the default's",
                 rule=f"{GAIN}. The part is about the reverse: it holds where the default does not gain.",
                 jobs=[*of_variant("wipeout"), *of_variant("per-sample")],
-                judge=small_judges.per_sample_no_worse,
+                judge=small_judges.no_worse("per-sample", "wipeout"),
             ),
             Part(
                 statement="Its mixtures become sparse",

@@ -59,6 +59,11 @@ SIZES = {
         few=(800, 16),
         planned=30.0,
     ),
+    "small-darts": Size(
+        settings={"space": "darts", "epochs": 20, "batch_size": 32, "cells": 3, "channels": 4},
+        few=(800, 16),
+        planned=150.0,
+    ),
     "benchmark": Size(
         settings={"space": "nasbench201", "epochs": 50, "batch_size": 96, "cells": 5, "channels": 16},
         planned=140.0,
@@ -67,13 +72,21 @@ SIZES = {
         settings={"space": "darts", "epochs": 50, "batch_size": 96, "cells": 8, "channels": 16},
         planned=330.0,
     ),
+    "fewer": Size(
+        settings={"space": "nasbench201", "epochs": 50, "batch_size": 96, "cells": 5, "channels": 16},
+        few=(5000, 32),
+        planned=20.0,
+    ),
     "tiny": Size(
         settings={"space": "nasbench201", "epochs": 3, "batch_size": 16, "cells": 1, "channels": 2},
         generated=(64, 8),
         planned=5.0,
     ),
 }
-"""`small` is for a CPU, `benchmark` and `darts` for a GPU, `tiny` rehearses."""
+"""`small` and `small-darts` are for a CPU, `benchmark`, `fewer` and `darts` for a GPU, `tiny` rehearses.
+
+`fewer` has a tenth of the images of `benchmark`, for an accounting that no fused round has.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

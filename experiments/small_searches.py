@@ -1,14 +1,21 @@
 """Searches behind claims that a small search can test: wipeout, rates, late bloomers, accounting.
 
     python experiments/small_searches.py --data-dir DIR --truth FILE --seconds 540
+    python experiments/small_searches.py --size small-darts --data-dir DIR --truth CELLS.csv
     python experiments/small_searches.py --size benchmark --data-dir DIR --truth FILE --seconds 540
+    python experiments/small_searches.py --size fewer --data-dir DIR --truth FILE --seconds 540
     python experiments/small_searches.py --size darts --data-dir DIR --truth CELLS.csv --seconds 540
 
+FILE is the CSV of NAS-Bench-201, CELLS.csv one of judged cells of the DARTS space.
+
 The default size is for a CPU: 800 images of CIFAR-10 averaged to 16 x 16 pixels, NAS-Bench-201 with
-one cell of 6 channels per stage, 20 epochs, half a minute each. The sizes `benchmark` and `darts` are
-whole searches for a GPU, which run one at a time, so that their times compare. A search that does not
-fit into the time is stopped between two epochs, and the next call resumes it. The rules by which
-searches are judged stand in `small_claims.py`. They were written before any of these searches was run.
+one cell of 6 channels per stage, 20 epochs, half a minute each. `small-darts` has the same images and
+the DARTS space with its two kinds of cell: 3 cells of 4 channels, two minutes each. The sizes
+`benchmark` and `darts` are whole searches for a GPU, which run one at a time, so that their times
+compare; `fewer` is `benchmark` with a tenth of the images. A search that does not fit into the time is
+stopped between two epochs, and the next call resumes it. The rules by which searches are judged stand
+in `small_claims.py`, `darts_claims.py` and `full_claims.py`; each was written before the searches that
+it judges were run.
 """
 
 from __future__ import annotations
@@ -61,7 +68,7 @@ LONG_RATES: dict[str, dict[str, Any]] = {
     "rate-paper": {"experts_lr": "paper"},
     "rate-0.1": {"experts_lr": 0.1},
 }
-"""For searches of 13,000 rounds, whose matched rate is about 0.015."""
+"""The matched rate is about 0.015 in searches of 13,000 rounds, and 0.14 in `small-darts`."""
 ACCOUNTING: dict[str, dict[str, Any]] = {"per-sample": {"accounting": "sample"}}
 LATE: dict[str, tuple[Rule, bool]] = {
     "late-eg": ("eg", True),
@@ -73,18 +80,45 @@ LATE: dict[str, tuple[Rule, bool]] = {
 """With a convolution held back, and as controls without; none wipes out."""
 
 HOLDING = {variant: {"warmup": HELD_EPOCHS} for variant in LATE}
-BY_KIND: dict[str, dict[str, Any]] = {
-    "rate-one": {"experts_lr": 7.2e-4},
-    "rate-by-kind": {"experts_lr": "matched-by-kind"},
+RIVALS: dict[str, dict[str, Any]] = {
+    f"rival-{method}": {"method": method}
+    for method in ("darts", "darts2", "snas", "enas", "dso", "proxyless", "asap", "sharp")
 }
-"""The paper's rate of normal cells for both kinds, and the matched rate split as the paper's."""
+"""Systems in the paper's tables that search NAS-Bench-201; other settings are their own."""
+
+
+def _by_kind(one_rate: float) -> dict[str, dict[str, Any]]:
+    """The paper's rate of normal cells for both kinds, and the matched rate split as the paper's."""
+    return {
+        "rate-one": {"experts_lr": one_rate},
+        "rate-by-kind": {"experts_lr": "matched-by-kind"},
+    }
+
+
+DEFAULT: dict[str, dict[str, Any]] = {"wipeout": {}}
+FIRST_ORDER: dict[str, dict[str, Any]] = {"darts": {"method": "darts"}}
 OF_SIZE: dict[str, Mapping[str, Mapping[str, Any]]] = {
-    "small": WIPEOUT | RATES | ACCOUNTING | HOLDING | EARLIER_WIPEOUT,
-    "benchmark": WIPEOUT | LONG_RATES | ACCOUNTING | HOLDING | EARLIER_WIPEOUT,
-    "darts": WIPEOUT | LONG_RATES | BY_KIND | {"darts": {"method": "darts"}},
+    "small": WIPEOUT | RATES | ACCOUNTING | HOLDING | EARLIER_WIPEOUT | RIVALS,
+    "small-darts": DEFAULT
+    | LONG_RATES
+    | _by_kind(0.0247)
+    | FIRST_ORDER
+    | {"rival-pdarts": {"method": "pdarts"}},
+    "benchmark": WIPEOUT | LONG_RATES | HOLDING | EARLIER_WIPEOUT,
+    "fewer": DEFAULT | ACCOUNTING,
+    "darts": WIPEOUT | LONG_RATES | _by_kind(7.95e-4) | FIRST_ORDER,
 }
-"""Variants of each size. First-order DARTS belongs to the DARTS space, where a judge knows cells."""
-SEEDS = {"small": (0, 1), "benchmark": (0, 1), "darts": (0, 1), "tiny": (0,)}
+"""Variants of each size. The DARTS space has two kinds of cell, and a judge; P-DARTS needs it."""
+SEEDS = {
+    "small": (0, 1),
+    "small-darts": (0, 1),
+    "benchmark": (0, 1),
+    "fewer": (0, 1),
+    "darts": (0, 1),
+    "tiny": (0,),
+}
+PLANNED = {("fewer", "per-sample"): 800.0}
+"""Seconds of searches that take far longer than others of their size: 0.6 s in each of 1,300 rounds."""
 
 
 def _job(size: str, variant: str, seed: int) -> SmallSearch:
@@ -95,7 +129,7 @@ def _job(size: str, variant: str, seed: int) -> SmallSearch:
         name=f"{size}-{variant}-{seed}",
         options={**SIZES[size].settings, "seed": seed, **given, **wipeout},
         data="cifar10",
-        planned=SIZES[size].planned,
+        planned=PLANNED.get((size, variant), SIZES[size].planned),
         variant=variant,
         seed=seed,
         size=size,
@@ -119,13 +153,16 @@ def _arguments(words: Sequence[str]) -> Namespace:
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     shared_arguments(parser, RESULTS)
     sizes = [name for name in SIZES if name != "tiny"]
-    parser.add_argument("--size", choices=sizes, default="small", help="small for a CPU, else a GPU")
     parser.add_argument(
-        "--truth", type=Path, help="CSV of NAS-Bench-201; of judged cells for --size darts"
+        "--size", choices=sizes, default="small", help="small and small-darts for a CPU, else a GPU"
+    )
+    parser.add_argument(
+        "--truth", type=Path, help="CSV of NAS-Bench-201; of judged cells for the DARTS space"
     )
     arguments = parser.parse_args(words)
     if arguments.truth is None and not (arguments.list or arguments.tiny):
-        which = "judged cells" if arguments.size == "darts" else "NAS-Bench-201"
+        judged = SIZES[arguments.size].settings["space"] == "darts"
+        which = "judged cells" if judged else "NAS-Bench-201"
         parser.error(f"the size {arguments.size} needs --truth, the CSV of {which}")
     return arguments
 

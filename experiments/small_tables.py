@@ -9,9 +9,9 @@ from small_judges import (
     cell_in_place,
     cpu_seconds,
     entropy_before_wipeout,
+    found_accuracy,
     gap_before_end,
     held_weight,
-    true_accuracy,
 )
 from small_search import SmallSearch
 from small_searches import LATE, declared
@@ -44,7 +44,7 @@ def _row(lines: list[Record]) -> list[str]:
         return ", ".join(values)
 
     return [
-        each([f"{true_accuracy(line):.2f}" for line in lines]),
+        each([f"{found_accuracy(line):.2f}" for line in lines]),
         each([f"{entropy_before_wipeout(line):.3f}" for line in lines]),
         each([f"{gap_before_end(line):.1f}" for line in lines]),
         each([f"{cell_in_place(line):.1f}" for line in lines]),
@@ -75,7 +75,7 @@ def _late_row(lines: list[Record]) -> list[str]:
         ", ".join(f"{held_weight(line, 0):.3f}" for line in lines),
         ", ".join(f"{held_weight(line, at):.3f}" for line, at in zip(lines, middle, strict=True)),
         ", ".join(f"{held_weight(line):.3f}" for line in lines),
-        ", ".join(f"{true_accuracy(line):.2f}" for line in lines),
+        ", ".join(f"{found_accuracy(line):.2f}" for line in lines),
     ]
 
 

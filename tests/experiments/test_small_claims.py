@@ -3,63 +3,22 @@
 import json
 
 import pytest
-from result_lines import VERSIONS, write
+import small_lines
+from small_lines import by_variant
 
 import search_claims
 import small_tables
 from result_tables import Results
 from small_claims import CLAIMS
-from small_judges import COLUMN, EARLIER_PAIRS, GAP_MARGIN, PAIRS
+from small_judges import EARLIER_PAIRS, GAP_MARGIN, PAIRS
 from small_searches import LATE, declared
 
 PARTS = [(letter, number) for letter, claim in CLAIMS.items() for number in range(len(claim.parts))]
 JOBS = declared("small")
-EPOCHS = 4
-
-
-def line(job, change):
-    """A made-up search; `change(job)` gives what is special of it."""
-    special = {"true": 90.0, "cpu": 1.0, "gap": 20.0, "cell": 30.0, "entropy": 0.95, "held": 0.3}
-    special |= change(job)
-    mixture = [(1 - special["held"]) / 3] * 4
-    mixture[COLUMN] = special["held"]
-    start = [0.95 / 3] * 4
-    start[COLUMN] = 0.05
-    epochs = []
-    for number in range(1, EPOCHS + 1):
-        end = number == EPOCHS
-        cell = special["cell"] if end else 40 - special["gap"]
-        epochs.append(
-            {
-                "epoch": number,
-                "true_accuracy": special["true"],
-                "cpu_seconds": special["cpu"],
-                "gap": {"mixture": 0.4, "experts": 0.2, "cell": cell / 100},
-                "entropy": {"normal": 0.1 if end else special["entropy"]},
-                "experts_alive": {"normal": 6 if end else 24},
-                "mean_mixture": {"normal": start if number == 1 else mixture},
-            }
-        )
-    about = {"job": job.name, "command": job.command, "variant": job.variant, "seed": job.seed}
-    return about | {"epochs": epochs, **VERSIONS}
 
 
 def measured(folder, change=lambda _: {}, *, left_out=()):
-    lines = [line(job, change) for job in JOBS if job.name not in left_out]
-    write(folder, small_searches=lines)
-    return Results(folder)
-
-
-def by_variant(name, **values):
-    """A change that gives variants a number, or one per seed."""
-
-    def change(job):
-        value = values.get(job.variant.replace("-", "_").replace(".", "_"))
-        if value is None:
-            return {}
-        return {name: value[job.seed] if isinstance(value, list) else value}
-
-    return change
+    return small_lines.measured(folder, JOBS, change, left_out=left_out)
 
 
 def all_with_wipeout(name, value, other):

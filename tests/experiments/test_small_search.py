@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,8 +11,15 @@ from nasbench201 import rows, write_table
 import small_searches
 from jobs import ResultsFile
 from small_player import play
-from small_search import HELD_WEIGHT, SoftmaxDescent, build_search, few_images, generated_images
-from small_searches import LATE, declared
+from small_search import (
+    HELD_WEIGHT,
+    SIZES,
+    SoftmaxDescent,
+    build_search,
+    few_images,
+    generated_images,
+)
+from small_searches import LATE, OF_SIZE, declared, of_variant
 from xnas.methods import Game
 from xnas.optim import ExpertsOptimizer
 from xnas.theory import optimal_learning_rate, softmax_gd_update
@@ -111,7 +119,7 @@ def test_a_search_resumes_from_its_last_checkpoint(tmp_path, monkeypatch):
 
 
 def test_every_size_declares_searches_once_with_settings_that_a_search_takes():
-    for size in ("small", "benchmark", "darts"):
+    for size in OF_SIZE:
         jobs = declared(size)
         assert len({(job.name, job.command) for job in jobs}) == len(jobs)
         for job in jobs:
@@ -119,6 +127,30 @@ def test_every_size_declares_searches_once_with_settings_that_a_search_takes():
             assert job.command.startswith("python experiments/small_searches.py --only")
         assert {job.seed for job in jobs} == {0, 1}
     assert any(job.options.get("method") == "darts" for job in declared("darts"))
+
+
+def test_an_accounting_without_a_fused_round_has_fewer_images_and_its_own_time():
+    per_sample, default = (of_variant(name, "fewer")[0] for name in ("per-sample", "wipeout"))
+    assert SIZES["fewer"].settings == SIZES["benchmark"].settings
+    assert SIZES["fewer"].few == (5000, 32)
+    assert per_sample.planned > 10 * default.planned
+    assert not of_variant("per-sample", "benchmark")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["darts", "pdarts"])
+def test_methods_with_none_or_with_stages_are_played_to_the_end(tmp_path, method):
+    few = {"space": "darts", "epochs": 3, "batch_size": 16, "cells": 3, "channels": 2}
+    job = replace(TINY["wipeout"], options={**few, "seed": 0, "method": method})
+    ticks = iter([0.0] * 6)  # time is up in the second epoch, in the second stage of P-DARTS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("small_player.time.perf_counter", lambda: next(ticks, 2.0))
+        assert not play(job, tmp_path, device="cpu", data_dir=None, truth=None, deadline=1.0)
+    assert play(job, tmp_path, device="cpu", data_dir=None, truth=None, deadline=math.inf)
+    lines = small_searches.result(job, tmp_path, "cpu")["epochs"]
+    assert [line["epoch"] for line in lines] == [1, 2, 3]
+    operations = {op for node in lines[-1]["cell"]["normal"]["nodes"] for op, _ in node}
+    assert "none" not in operations
 
 
 def test_few_images_have_as_many_of_each_class():
@@ -132,5 +164,5 @@ def test_the_table_is_asked_for(tmp_path, capsys):
         small_searches.main(["--device", "cpu"])
     assert "the size small needs --truth" in capsys.readouterr().err
     assert small_searches.main(["--list", "--out", str(tmp_path / "none.jsonl")]) == 0
-    assert "32 of 32 jobs left" in capsys.readouterr().out
+    assert "48 of 48 jobs left" in capsys.readouterr().out
     assert json.dumps(declared("small")[0].options)
