@@ -7,6 +7,7 @@ import pytest
 
 from xnas.report.page.chart_figures import draw_chart, save_chart
 from xnas.report.page.charts import Chart, Panel, Series, line_chart
+from xnas.space import SPACES
 
 
 def chart(panels=1, **looks):
@@ -61,6 +62,50 @@ def test_bars_of_two_series_stand_side_by_side():
 def test_a_single_point_is_marked():
     one = line_chart("gap", "", "", places=[3], series={"cell": [1.0]})
     assert draw_chart(one).axes[0].get_lines()[0].get_marker() == "o"
+
+
+def test_epochs_are_whole_numbers():
+    few = line_chart("loss", "", "", places=[1, 2], series={"a": [1.0, 2.0]})
+    axes = draw_chart(few).axes[0]
+    shown = [tick for tick in axes.get_xticks() if 1 <= tick <= 2]
+    assert shown == [1, 2]
+
+
+def test_what_begins_at_zero_ends_above_its_largest_value():
+    flat = line_chart("memory", "", "", places=[1, 2], series={"a": [861.0, 862.0]}, zero=True)
+    low, high = draw_chart(flat).axes[0].get_ylim()
+    assert low == 0
+    assert high > 900
+    nothing = line_chart("memory", "", "", places=[1, 2], series={"a": [0.0, 0.0]}, zero=True)
+    assert draw_chart(nothing).axes[0].get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("panels", [1, 2, 6])
+def test_a_legend_of_long_names_stays_inside(panels):
+    series = tuple(Series(name=name, values=(1.0, 2.0)) for name in SPACES["darts"].operations)
+    drawn = tuple(Panel(title=f"stage {k}", series=series) for k in range(panels))
+    figure = draw_chart(Chart(name="r", title="", caption="", x="", y="", places=(1, 2), panels=drawn))
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_a_legend_names_series_that_the_first_panel_lacks():
+    first = Panel(title="a", series=(Series(name="seed 0", values=(1.0,)),))
+    second = Panel(title="b", series=(Series(name="seed 1", values=(1.0,)),))
+    figure = draw_chart(
+        Chart(name="r", title="", caption="", x="", y="", places=(1,), panels=(first, second))
+    )
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 0", "seed 1"]
+
+
+def test_points_of_a_front_are_marked_and_a_line_beside_dots_is_solid():
+    dots = Series(name="all", values=(1.0, 2.0), shape="dots")
+    front = Series(name="front", values=(1.0, 2.0), shape="steps", marked=True)
+    panels = (Panel(title="", series=(dots, front)),)
+    chart_ = Chart(name="f", title="", caption="", x="", y="", places=(1, 2), panels=panels)
+    line = draw_chart(chart_).axes[0].get_lines()[1]
+    assert (line.get_marker(), line.get_linestyle()) == ("o", "-")
 
 
 def test_three_files_are_written_the_same_each_time(tmp_path):

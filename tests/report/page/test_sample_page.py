@@ -68,6 +68,7 @@ def test_charts_show_progress_and_size():
     assert progress.panels[0].series[1].values == (50.0, 75.0)
     assert progress.panels[0].series[1].places == (1, 3)
     assert sizes.panels[0].series[1].labels == ("trial 0", "trial 2")
+    assert sizes.panels[0].series[1].marked  # a front may have one point alone
 
 
 def test_cells_that_learned_nothing_do_not_press_the_others_together():

@@ -56,6 +56,50 @@ def test_few_points_are_marked_as_a_line_of_one_is_not_seen():
     assert "point" not in vega_spec(LINES)["mark"]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 50, 1500])
+def test_an_axis_of_epochs_has_whole_numbers_each_once(count):
+    few = line_chart("loss", "", "", places=range(1, count + 1), series={"a": [1.0] * count})
+    axis = vega_spec(few)["encoding"]["x"]["axis"]
+    assert axis["values"] == sorted(set(axis["values"]))
+    assert all(isinstance(tick, int) and 1 <= tick <= count for tick in axis["values"])
+    assert 1 <= len(axis["values"]) <= vega.TICKS
+    sizes = line_chart("size", "", "", places=[0.5, 1.5], series={"a": [1.0, 2.0]})
+    assert "axis" not in vega_spec(sizes)["encoding"]["x"]
+
+
+def test_lines_stand_in_the_legend_as_lines():
+    encoding = vega_spec(LINES)["encoding"]
+    assert encoding["color"]["legend"]["symbolType"] == "stroke"
+    assert encoding["strokeDash"]["legend"] == encoding["color"]["legend"]
+    assert "symbolType" not in vega_spec(bars())["encoding"]["color"]["legend"]
+
+
+def front(*values):
+    """Dots, and a front that may have one point only."""
+    series = (
+        Series(name="all", values=(60.0, 90.0), places=(1.0, 2.0), shape="dots"),
+        Series(name="front", values=values, places=(2.0,), shape="steps", marked=True),
+    )
+    panels = (Panel(title="", series=series),)
+    return Chart(name="f", title="", caption="", x="", y="", places=(), panels=panels, least=59.0)
+
+
+def test_the_best_cell_stands_clear_of_the_axes_and_a_front_of_one_point_is_seen():
+    dots, line = vega_spec(front(90.0))["layer"]
+    assert dots["encoding"]["x"]["scale"]["padding"] > 0
+    assert dots["encoding"]["y"]["scale"] == {"zero": False, "domainMin": 59.0, "padding": vega.ROOM}
+    assert line["mark"]["point"]
+    assert "padding" not in vega_spec(LINES)["encoding"]["x"]["scale"]
+
+
+def test_columns_that_the_last_row_of_panels_lacks_have_no_axis():
+    panels = tuple(Panel(title=str(k), series=LINES.panels[0].series) for k in range(5))
+    grid = vega_spec(
+        Chart(name="g", title="", caption="", x="", y="", places=LINES.places, panels=panels)
+    )
+    assert grid["resolve"] == {"axis": {"x": "independent"}}
+
+
 def test_shapes_are_drawn_in_layers():
     series = (
         Series(name="trial", values=(1.0,), shape="dots", labels=("cell 0",)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import cycle
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from xnas.report.figures import house_style, label_panel, new_figure, save_figure
 from xnas.report.page.charts import Chart, Panel, Series
@@ -15,9 +17,21 @@ from xnas.report.page.charts import Chart, Panel, Series
 COLUMNS = 4
 PANEL_WIDTH, PANEL_HEIGHT = 2.1, 1.35
 """Of one among several, in inches."""
+FEW, FEW_WIDTH, FEW_HEIGHT = 3, 2.9, 2.1
+"""Panels up to which each is larger, and their size."""
 WIDTH, HEIGHT = 4.6, 3.0
+LETTER, SAMPLE = 0.075, 0.62
+"""Of a legend: a letter, and the line with its gaps."""
 BAR_ROOM = 0.8
 """Share of a place that its bars fill."""
+ROOM = 1.06
+"""Of an axis from zero: how far it goes beyond the largest value."""
+TICKS, PANEL_TICKS = 7, 4
+MANY_DOTS = 100
+"""Dots beyond which they are small."""
+Dashes = str | tuple[float, tuple[float, ...]]
+DASHES: tuple[Dashes, ...] = ("solid", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
+"""Of lines in their order; all are solid where there are many."""
 
 
 @house_style()
@@ -26,7 +40,7 @@ def draw_chart(chart: Chart) -> Figure:
     count = len(chart.panels)
     columns = min(COLUMNS, count)
     rows = math.ceil(count / columns)
-    wide, high = (WIDTH, HEIGHT) if count == 1 else (PANEL_WIDTH * columns, 0.5 + PANEL_HEIGHT * rows)
+    wide, high = _size(count, columns, rows)
     figure = new_figure(wide, high)
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flatten()
     for at, frame in enumerate(axes):
@@ -34,16 +48,41 @@ def draw_chart(chart: Chart) -> Figure:
             frame.set_axis_off()
             continue
         _draw_panel(frame, chart, chart.panels[at])
-        title = chart.panels[at].title or chart.title
+        title = chart.title if count == 1 else chart.panels[at].title
         left, low = at % columns == 0, at + columns >= count
         frame.tick_params(labelbottom=low)
         label_panel(frame, title, x=chart.x if low else "", y=chart.y if left else "")
         if count > 1:
             frame.set_title(title, fontsize=8)
-    handles, names = axes[0].get_legend_handles_labels()
-    if len(names) > 1:
-        figure.legend(handles, names, loc="outside upper center", ncols=min(4, len(names)))
+    named = {
+        name: handle
+        for frame in axes[:count]
+        for handle, name in zip(*frame.get_legend_handles_labels(), strict=True)
+    }
+    if len(named) > 1:
+        columns = _legend_columns(list(named), wide)
+        figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=columns)
     return figure
+
+
+def _legend_columns(names: Sequence[str], wide: float) -> int:
+    """The most columns of a legend that a figure has room for, filled as matplotlib fills them."""
+    for columns in range(len(names), 1, -1):
+        rows, longer = divmod(len(names), columns)
+        ends = [rows * (at + 1) + min(longer, at + 1) for at in range(columns)]
+        filled = [names[first:last] for first, last in pairwise([0, *ends])]
+        if sum(SAMPLE + LETTER * max(map(len, column)) for column in filled) <= wide:
+            return columns
+    return 1
+
+
+def _size(count: int, columns: int, rows: int) -> tuple[float, float]:
+    """Width and height of a figure, in inches."""
+    if count == 1:
+        return WIDTH, HEIGHT
+    if count <= FEW:
+        return FEW_WIDTH * columns, 0.5 + FEW_HEIGHT * rows
+    return PANEL_WIDTH * columns, 0.5 + PANEL_HEIGHT * rows
 
 
 def save_chart(chart: Chart, folder: Path) -> tuple[Path, ...]:
@@ -61,32 +100,50 @@ def save_pdf(figure: Figure, path: Path) -> Path:
 
 
 def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
-    colours, dashes = chart.colours, cycle(((0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2))))
     bars = [one for one in panel.series if one.shape == "bars"]
-    for at, one in enumerate(panel.series):
-        places, values = list(one.places or chart.places), _numbers(one)
-        colour = colours[one.name]
+    lines = [one for one in panel.series if one.shape in {"line", "steps"}]
+    many = len(chart.names) > COLUMNS
+    for one in panel.series:
         if one.shape == "bars":
             _draw_bars(axes, chart, one, at=bars.index(one), count=len(bars))
         elif one.shape == "dots":
-            axes.plot(places, values, ".", color=colour, markersize=3.5, label=one.name)
+            _draw_dots(axes, chart, one)
         else:
-            style = "solid" if at == 0 or len(chart.names) > COLUMNS else next(dashes)
-            steps = "steps-post" if one.shape == "steps" else "default"
-            marker = "o" if sum(value == value for value in values) == 1 else None  # noqa: PLR0124
-            axes.plot(
-                places,
-                values,
-                color=colour,
-                linestyle=style,
-                drawstyle=steps,
-                marker=marker,
-                markersize=3.5,
-                linewidth=1.5 if len(chart.panels) == 1 else 1.1,
-                label=one.name,
-            )
-    if chart.least is not None or chart.zero:
-        axes.set_ylim(bottom=chart.least or 0)
+            dashes = "solid" if many else DASHES[lines.index(one) % len(DASHES)]
+            _draw_line(axes, chart, one, dashes)
+    places = chart.all_places
+    if not any(isinstance(place, str) for place in places):
+        whole = all(isinstance(place, int) for place in places)
+        ticks = TICKS if len(chart.panels) == 1 else PANEL_TICKS
+        axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=whole, min_n_ticks=1))
+    if chart.zero:
+        largest = max((v for p in chart.panels for s in p.series for v in s.values if v), default=1.0)
+        axes.set_ylim(0, ROOM * largest if largest > 0 else None)
+    elif chart.least is not None:
+        axes.set_ylim(bottom=chart.least)
+
+
+def _draw_line(axes: Axes, chart: Chart, one: Series, dashes: Dashes) -> None:
+    values = _numbers(one)
+    single = sum(value == value for value in values) == 1  # noqa: PLR0124 - is no nan
+    axes.plot(
+        list(one.places or chart.places),
+        values,
+        color=chart.colours[one.name],
+        linestyle=dashes,
+        drawstyle="steps-post" if one.shape == "steps" else "default",
+        marker="o" if single or one.marked else None,
+        markersize=3.5,
+        linewidth=1.5 if len(chart.panels) == 1 else 1.1,
+        label=one.name,
+    )
+
+
+def _draw_dots(axes: Axes, chart: Chart, one: Series) -> None:
+    places = list(one.places or chart.places)
+    size = 7 if len(places) <= MANY_DOTS else 3.5
+    colour = chart.colours[one.name]
+    axes.plot(places, _numbers(one), ".", color=colour, markersize=size, label=one.name)
 
 
 def _draw_bars(axes: Axes, chart: Chart, one: Series, *, at: int, count: int) -> None:

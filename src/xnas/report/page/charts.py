@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar, Literal
 
 from xnas.report.colours import PALETTE
@@ -30,6 +31,8 @@ class Series:
     """Of its own; by default those of the chart."""
     labels: tuple[str, ...] = ()
     """What each value is of, shown when it is pointed at."""
+    marked: bool = False
+    """Whether each point of a line is marked; lines with few points always are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,12 @@ class Chart:
         return tuple(dict.fromkeys(one.name for panel in self.panels for one in panel.series))
 
     @property
+    def all_places(self) -> tuple[Place, ...]:
+        """Of all series, each once, in their order."""
+        own = (one.places or self.places for panel in self.panels for one in panel.series)
+        return tuple(dict.fromkeys(place for places in own for place in places))
+
+    @property
     def colours(self) -> dict[str, str]:
         """Of all series, by name."""
         given = {one.name: one.colour for panel in self.panels for one in panel.series if one.colour}
@@ -80,6 +89,16 @@ class Chart:
         if len(self.names) > len(DASHES):
             return dict.fromkeys(self.names, DASHES[0])
         return dict(zip(self.names, DASHES, strict=False))
+
+
+def whole_ticks(places: Sequence[int], most: int) -> list[int]:
+    """At most so many whole numbers in the range of the places, such as epochs, a round step apart."""
+    least, last = min(places), max(places)
+    for step in (digit * 10**power for power in count() for digit in (1, 2, 5)):
+        ticks = range(-(-least // step) * step, last + 1, step)
+        if len(ticks) <= most:
+            return list(ticks) or [last]
+    raise AssertionError  # steps grow without end
 
 
 def line_chart(

@@ -124,6 +124,7 @@ def _sizes(dots: list[tuple[int, Sampled]], front: list[Sampled], least: float) 
                         labels=tuple(f"trial {record.number}" for record in front),
                         colour=PALETTE[1],
                         shape="steps",
+                        marked=True,
                     ),
                 ),
             ),

@@ -240,7 +240,7 @@ def _gap(epochs: Sequence[SearchEpoch]) -> tuple[Chart, ...]:
     return (
         line_chart(
             "gap",
-            "Discretisation gap",
+            "Discretization gap",
             "Validation accuracy, with the weights of the search, of all experts, of the strongest "
             "of every edge, and of the cell alone; close lines mean that little is lost.",
             places=[epoch for epoch, _ in measured],

@@ -10,11 +10,17 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from xnas.report.page.charts import Chart, Series
+from xnas.report.page.charts import Chart, Series, whole_ticks
 
 HEIGHT, PANEL_HEIGHT, PANEL_WIDTH = 230, 104, 176
 FEW = 12
 """Places of a line up to which each is marked."""
+TICKS, PANEL_TICKS = 8, 4
+"""Whole numbers on an axis at most."""
+ROOM = 9
+"""Between the outermost dots and the axes, in pixels."""
+DASH = 500
+"""Size of a line in a legend: long enough to show its dashes."""
 MANY = 2
 """Panels from which a chart is a grid of small ones."""
 
@@ -83,6 +89,7 @@ def vega_spec(chart: Chart) -> dict[str, Any]:
         },
         "columns": 4,
         "spacing": 14,
+        "resolve": {"axis": {"x": "independent"}},  # else the columns that the last row lacks have one
         "spec": {"width": PANEL_WIDTH, "height": PANEL_HEIGHT} | drawn,
     }
 
@@ -103,7 +110,8 @@ MARKS: dict[str, dict[str, Any]] = {
 def _layer(chart: Chart, shape: str) -> dict[str, Any]:
     """The series of one shape."""
     mark = MARKS[shape] | {"tooltip": True, "clip": chart.least is not None}
-    if shape == "line" and len(chart.panels) < MANY and _longest(chart) <= FEW:
+    few = shape == "line" and len(chart.panels) < MANY and _longest(chart) <= FEW
+    if few or any(one.marked for one in _all(chart) if one.shape == shape):
         mark["point"] = {"size": 36}
     found: dict[str, Any] = {"mark": mark, "encoding": _axes(chart, shape) | _looks(chart, shape)}
     if len(_shapes(chart)) > 1:
@@ -113,16 +121,19 @@ def _layer(chart: Chart, shape: str) -> dict[str, Any]:
 
 def _axes(chart: Chart, shape: str) -> dict[str, Any]:
     """Both axes; a grid of panels has no room for their titles."""
-    places = [place for one in _all(chart) for place in one.places or chart.places]
     grid = len(chart.panels) >= MANY
+    room = {"padding": ROOM} if "dots" in _shapes(chart) else {}
     x: dict[str, Any] = {"field": "x", "title": None if grid else chart.x}
+    places = chart.all_places
     if any(isinstance(place, str) for place in places):
         x |= {"type": "nominal", "sort": None, "axis": {"labelAngle": -50}}
     else:
-        x |= {"type": "quantitative", "scale": {"zero": False, "nice": False}}
-        if all(isinstance(place, int) for place in places):
-            x["axis"] = {"tickMinStep": 1, "format": "d"}
-    scale = {"zero": chart.zero} | ({} if chart.least is None else {"domainMin": chart.least})
+        x |= {"type": "quantitative", "scale": {"zero": False, "nice": False} | room}
+        whole = [place for place in places if isinstance(place, int)]
+        if places and len(whole) == len(places):
+            ticks = whole_ticks(whole, PANEL_TICKS if grid else TICKS)
+            x["axis"] = {"values": ticks, "format": "d"}
+    scale = {"zero": chart.zero} | ({} if chart.least is None else {"domainMin": chart.least}) | room
     y = {
         "field": "y",
         "type": "quantitative",
@@ -136,17 +147,18 @@ def _axes(chart: Chart, shape: str) -> dict[str, Any]:
 def _looks(chart: Chart, shape: str) -> dict[str, Any]:
     names = list(chart.names)
     colours = chart.colours
-    legend: dict[str, Any] | None = {"orient": "top", "title": None, "symbolStrokeWidth": 3}
-    if len(names) == 1:
-        legend = None
+    legend: dict[str, Any] = {"orient": "top", "title": None, "symbolStrokeWidth": 3}
+    if set(_shapes(chart)) <= {"line", "steps"}:  # else a line that is marked has a dashed disc
+        legend |= {"symbolType": "stroke", "symbolSize": DASH}
+    shown = legend if len(names) > 1 else None
     scale = {"domain": names, "range": [colours[name] for name in names]}
-    looks: dict[str, Any] = {"color": {"field": "series", "scale": scale, "legend": legend}}
+    looks: dict[str, Any] = {"color": {"field": "series", "scale": scale, "legend": shown}}
     if shape in {"line", "steps"} and len(_shapes(chart)) == 1 and len(names) > 1:
         dashes = [list(chart.dashes[name]) for name in names]
         looks["strokeDash"] = {
             "field": "series",
             "scale": {"domain": names, "range": dashes},
-            "legend": legend,
+            "legend": shown,
         }
     tooltip = [
         {"field": "series", "title": "series"},

@@ -204,9 +204,13 @@
     const target = figure.querySelector(".drawing");
     const drawn = { ...spec, data: { values: rowsOf(data) } };
     if (drawn.facet) {
-      const room = target.clientWidth - 46, columns = Math.max(2, Math.min(5, Math.floor(room / 190)));
+      // Few panels share the whole width, and are higher then.
+      const panels = new Set(data.map((one) => one.panel)).size, few = panels < 5;
+      const room = target.clientWidth - 46, fit = Math.min(5, Math.floor(room / 190));
+      const columns = Math.min(panels, Math.max(few ? 1 : 2, fit)), width = Math.floor(room / columns) - 16;
+      const height = few ? Math.min(230, Math.max(140, Math.round(0.45 * width))) : drawn.spec.height;
       drawn.columns = columns;
-      drawn.spec = { ...drawn.spec, width: Math.floor(room / columns) - 16 };
+      drawn.spec = { ...drawn.spec, width, height };
     }
     await window.vegaEmbed(target, drawn, {
       actions: false, renderer: "svg", ast: false,
@@ -214,8 +218,8 @@
         background: null, view: { stroke: null },
         font: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif",
         axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: "normal", gridColor: "#dde1e6",
-          domainColor: "#8a929b", tickColor: "#8a929b", labelFlush: true, tickCount: 5 },
-        axisX: { grid: false }, legend: { labelFontSize: 12, labelLimit: 220, columnPadding: 12,
+          domainColor: "#8a929b", tickColor: "#8a929b", labelFlush: false, tickCount: 5 },
+        axisX: { grid: false }, legend: { labelFontSize: 12, labelLimit: 220, symbolOpacity: 1, columnPadding: 12,
           columns: Math.max(2, Math.floor((target.clientWidth - 20) / 120)) },
         header: { labelFontSize: 11, labelFontWeight: 600 },
       },
