@@ -43,6 +43,7 @@ CHANGED = {
     "edges": ("absence", "edges absence"),
     "include_none": (True, "include-none"),
     "auto_augment": (False, "no-auto-augment"),
+    "auto_augment_policy": ("svhn", "auto-augment-policy svhn"),
     "max_params": (3e5, "max-params 300000"),
     "max_macs": (2.5e7, "max-macs 2.5e+07"),
     "max_latency": (1.5, "max-latency 1.5"),
@@ -72,6 +73,11 @@ def test_the_papers_search_has_nothing_to_name():
     assert told(skip_dropout="0.0:0", reward_bound=1.0, seed=7, gap_every=3, accounting="sample") == []
     assert told(auto_augment_policy="cifar10-original") == []
     assert papers_settings().epochs == faithful().epochs == 50
+
+
+@pytest.mark.parametrize("policy", ["svhn", "svhn-original", "imagenet"])
+def test_a_policy_of_other_images_is_named(policy):
+    assert told(auto_augment_policy=policy) == [f"auto-augment-policy {policy}"]
 
 
 def test_defaults_that_follow_from_a_device_or_the_images_are_named_too():

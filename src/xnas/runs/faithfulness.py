@@ -13,6 +13,7 @@ from functools import cache
 import torch
 
 from xnas.data import Images
+from xnas.data.policies import ORIGINAL_SUFFIX
 from xnas.options import flag_name
 from xnas.runs.search_config import SearchConfig, faithful, parse_skip_dropout
 from xnas.runs.search_plan import SearchPlan, resolve
@@ -36,7 +37,6 @@ OUTSIDE: dict[str, str] = {
     "skip_bad_images": "concerns other data",
     "use_val": "concerns other data",
     "fold": "concerns other data",
-    "auto_augment_policy": "the paper does not say whose magnitudes it has (docs/errata.md, h)",
     "accounting": "both are readings of the paper (docs/errata.md, b)",
 }
 """Settings in which no value departs from the paper, with the reason."""
@@ -61,7 +61,13 @@ def papers_settings() -> SearchConfig:
 
 
 def _plain(name: str, value: object) -> object:
-    """A value as it compares: `0` and `0.0:0` are the same dropout."""
+    """A value as it compares: `0` and `0.0:0` are the same dropout.
+
+    A policy counts with either scale of magnitudes: the paper does not say which it has (docs/errata.md,
+    h).
+    """
+    if name == "auto_augment_policy":
+        return str(value).removesuffix(ORIGINAL_SUFFIX)
     return parse_skip_dropout(str(value)) if name == "skip_dropout" else value
 
 
