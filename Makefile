@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 OLDEST := .venv-oldest
 
-.PHONY: search reproduce test lint unit coverage test-slow test-gpu test-oldest soak format clean
+.PHONY: search reproduce test lint unit coverage test-slow test-gpu test-oldest docs soak format clean
 
 search: export OMP_NUM_THREADS = 1
 search: $(READY)
@@ -52,6 +52,10 @@ test-gpu: $(READY)
 # The fast tests with the lowest versions that pyproject.toml declares, in an environment of their own.
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/pytest --numprocesses auto --dist loadfile
+
+# The documentation as a site: build/site/index.html. Warnings and dead links are errors.
+docs: $(READY)
+	$(BIN)/python .ci/docs/build.py build/site
 
 # Kills runs hundreds of times, resumes and compares them; took 6 minutes on two cores.
 soak: $(READY)

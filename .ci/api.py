@@ -1,7 +1,8 @@
-"""Write docs/api.md: every public name with its signature and the first lines of its docstring.
+"""Write docs/api.md: every public name with the first line of its docstring.
 
     python .ci/api.py
 
+`.ci/site.py` makes the reference of the same names, with signatures, fields and attributes, and
 `tests/test_api_page.py` compares the page with what this script would write.
 """
 
@@ -17,9 +18,14 @@ import xnas
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 HEAD = """# Public names
 
-Written by `python .ci/api.py` from the docstrings; a test compares. [guide.md](guide.md) explains how
-the names work together, and `help(xnas.NAME)` shows the whole docstring. Names in `xnas` are stable:
-from 0.1.0 on they change only under a new minor version, with an entry in the changelog.
+Written by `python .ci/api.py` from the docstrings; a test compares. The site (`make docs`) has a
+reference with signatures, fields and attributes, and so has `help(xnas.NAME)`. Names in `xnas` are
+stable: from 0.1.0 on they change only under a new minor version, with an entry in the changelog.
+"""
+RETURNED_HEAD = """## What runs return
+
+Classes of `xnas.runs` and `xnas.records`: what `fit`, `search`, `train`, `sample` and `compare` return,
+and what callbacks are given.
 """
 PACKAGES_HEAD = """## Packages
 
@@ -28,18 +34,11 @@ Building blocks for your own supernets, methods and experiments. They may change
 SECTIONS = {
     "Search and training": [
         *("fit", "resume_fit", "FitConfig"),
-        *(
-            "search",
-            "resume_search",
-            "SearchConfig",
-            "faithful",
-            "train",
-            "resume_training",
-            "TrainConfig",
-        ),
-        *("sample", "resume_sampling", "SampleConfig", "Callback"),
+        *("search", "resume_search", "SearchConfig", "faithful"),
+        *("train", "resume_training", "TrainConfig"),
+        *("sample", "resume_sampling", "SampleConfig"),
         *("compare", "resume_comparison", "CompareConfig"),
-        *("write_report", "write_figures"),
+        *("Callback", "write_report", "write_figures"),
         *("load", "Classifier"),
     ],
     "Data": ["ImageData"],
@@ -51,8 +50,17 @@ SECTIONS = {
     "Theory": ["replay", "Replay", "optimal_learning_rate", "effective_horizon", "normalized_entropy"],
     "Errors": ["XnasError", "ConfigError", "DatasetError", "GenotypeError", "RoundError"],
 }
+RETURNED = {
+    "xnas.runs.results": ["FitResult", "SearchResult", "TrainResult", "SampleResult"],
+    "xnas.runs.comparison.compare": ["CompareResult"],
+    "xnas.records": [
+        *("SearchEpoch", "EdgeChoice", "Deletion", "Gap", "Truth", "Judgement", "Ledger", "Wipeout"),
+        *("TrainEpoch", "Evaluation", "CalibrationBin", "EpochCost", "Prediction", "Sampled"),
+        *("FitPlan", "FitSummary", "FitRow", "RunComparison", "ComparedRun", "EntrySummary"),
+        "Difference",
+    ],
+}
 PACKAGES = ("theory", "nn", "space", "methods", "samplers", "engine", "data", "benchmarks")
-WIDTH = 100
 
 
 def page() -> str:
@@ -62,70 +70,41 @@ def page() -> str:
         raise SystemExit(f"SECTIONS and xnas.__all__ differ in {sorted(listed ^ set(xnas.__all__))}")
     parts = [HEAD]
     for title, names in SECTIONS.items():
-        parts.append(f"## {title}\n")
-        parts += [_entry(name, getattr(xnas, name)) for name in names]
+        parts.append(f"## {title}\n\n{_table(xnas, names)}")
+    parts.append(RETURNED_HEAD)
+    for path, names in RETURNED.items():
+        parts.append(f"### `{path}`\n\n{_table(importlib.import_module(path), names)}")
     parts += [PACKAGES_HEAD, *map(_package, PACKAGES)]
     return "\n".join(parts)
 
 
-def _entry(name: str, value: object) -> str:
-    """Describe one name: signature and the first paragraph of the docstring."""
-    return f"```python\n{_signature(name, value)}\n```\n\n{_first_paragraph(value)}\n"
-
-
-def _signature(name: str, value: object) -> str:
-    if inspect.isclass(value) and issubclass(value, Exception):
-        return f"class {name}({', '.join(base.__name__ for base in value.__bases__)})"
-    signature = inspect.signature(value)
-    returned = "" if inspect.isclass(value) else f" -> {_annotation(signature.return_annotation)}"
-    parameters = _parameters(signature)
-    text = f"{name}({', '.join(parameters)}){returned}"
-    if len(text) <= WIDTH:
-        return text
-    lines = ",\n    ".join(parameters)
-    return f"{name}(\n    {lines},\n){returned}"
-
-
-def _parameters(signature: inspect.Signature) -> list[str]:
-    texts, starred = [], False
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            texts.append("*")
-        starred |= parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        text = f"{stars}{parameter.name}: {_annotation(parameter.annotation)}"
-        texts.append(text if parameter.default is parameter.empty else f"{text} = {parameter.default!r}")
-    return texts
-
-
-def _annotation(annotation: object) -> str:
-    """Return an annotation as it is written in the code."""
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-
-
-def _first_paragraph(value: object) -> str:
-    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
-
-
 def _package(name: str) -> str:
-    """Describe the names of one package, one line each."""
     module = importlib.import_module(f"xnas.{name}")
-    rows = []
-    for key in module.__all__:
-        first = _summary(module, key)
-        if not first:
-            raise SystemExit(f"xnas.{name}.{key} has no docstring")
-        rows.append(f"| `{key}` | {first.rstrip('.').replace('|', chr(92) + '|')} |")
     summary = (inspect.getdoc(module) or "").split("\n")[0]
-    return f"### `xnas.{name}`\n\n{summary}\n\n| name | |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+    return f"### `xnas.{name}`\n\n{summary}\n\n{_table(module, module.__all__)}"
 
 
-def _summary(module: ModuleType, name: str) -> str:
-    """Return the first line of a docstring, for a constant that of the string below its assignment."""
+def _table(module: ModuleType, names: list[str]) -> str:
+    """Describe names of a module, one line each."""
+    rows = []
+    for name in names:
+        first = docstring(module, name).split("\n")[0]
+        if not first:
+            raise SystemExit(f"{module.__name__}.{name} has no docstring")
+        rows.append(f"| `{name}` | {first.rstrip('.').replace('|', chr(92) + '|')} |")
+    return "| name | |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+
+
+def docstring(module: ModuleType, name: str) -> str:
+    """Return the docstring of a name, for a constant the string below its assignment."""
     value = inspect.unwrap(getattr(module, name))
-    defined = inspect.isclass(value) or inspect.isfunction(value)
-    text = inspect.getdoc(value) if defined else _docstring_below(module, name)
-    return (text or "").split("\n")[0]
+    text = inspect.getdoc(value) if is_defined(value) else _docstring_below(module, name)
+    return text or ""
+
+
+def is_defined(value: object) -> bool:
+    """Whether a value is a class or a function, which has a docstring of its own."""
+    return inspect.isclass(value) or inspect.isfunction(value)
 
 
 def _docstring_below(module: ModuleType, name: str) -> str:

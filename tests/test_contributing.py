@@ -13,7 +13,10 @@ import xnas
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
-TOOLS = ("build", "hypothesis", "mypy", "pre-commit", "pytest", "pytest-xdist", "pyyaml", "ruff")
+TOOLS = (
+    *("build", "furo", "hypothesis", "ipython", "mypy", "myst-parser", "pre-commit", "pytest"),
+    *("pytest-xdist", "pyyaml", "ruff", "sphinx"),
+)
 
 
 @pytest.fixture

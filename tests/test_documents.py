@@ -1,5 +1,6 @@
 """What README and guide show is true: commands and code run, and numbers are those of the code."""
 
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
 SAMPLING = (ROOT / "docs" / "sampling.md").read_text(encoding="utf8")
 METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf8")
 SHOWN = README + GUIDE
+DOCUMENTS = ROOT / "docs" / "README.md"
 
 
 def blocks(language, text=SHOWN):
@@ -160,17 +162,42 @@ def test_the_two_commands_of_the_readme_are_targets_of_make():
 
 
 def documents():
-    return [
-        ROOT / name
-        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
-    ] + [*(ROOT / "docs").glob("*.md")]
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
-@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(path):
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf8")):
-        if "://" not in target:
-            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+def without_code(path):
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path):
+    """Anchors of a page's headings, as GitHub and the site make them."""
+    found = []
+    for heading in re.findall(r"^#+ (.+)$", without_code(path), flags=re.MULTILINE):
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        slug = re.sub(r"[^\w\- ]", "", title).replace(" ", "-")
+        again = found.count(slug)
+        found.append(f"{slug}-{again}" if again else slug)
+    return found
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_documents_lead_to_a_file_and_an_anchor_in_it(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(path)):
+        name, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        linked = path.parent / name if name else path
+        assert linked.exists(), f"{path.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{path.name} links to {target}"
+
+
+def test_the_list_of_documents_has_each_once():
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\)", DOCUMENTS.read_text("utf-8"), flags=re.MULTILINE)
+    pages = [path for path in documents() if path not in {ROOT / "README.md", DOCUMENTS}]
+    assert sorted({*listed} - {"../experiments/README.md"}) == sorted(
+        os.path.relpath(path, ROOT / "docs") for path in pages
+    )
 
 
 def test_ci_runs_make_test_and_nothing_else():

@@ -106,9 +106,8 @@ class ImageFiles:
 class StreamedImages:
     """Labelled images in files: what `ImageData` is for images in memory.
 
-        StreamedImages(
-            name="mine", files=Paths(files), labels=labels, classes=("cat", "dog"), size=(64, 64)
-        )
+        names = ("cat", "dog")
+        StreamedImages(name="mine", files=Paths(files), labels=labels, classes=names, size=(64, 64))
 
     Searches split `files` and never see `test_files`.
     """

@@ -69,7 +69,7 @@ class Evaluation:
     confusion: tuple[tuple[int, ...], ...]
     """Images by true class (row) and answer (column)."""
     calibration_error: float
-    """Expected calibration error: Σ_b n_b/n |accuracy_b − confidence_b| over bins of equal width."""
+    """Expected calibration error: `Σ_b n_b/n |accuracy_b − confidence_b|` over bins of equal width."""
     calibration: tuple[CalibrationBin, ...]
 
     @classmethod
