@@ -19,6 +19,22 @@ def square(number):
     return number * number
 
 
+class Counted:
+    """Leaves a mark wherever it is unpickled."""
+
+    def __init__(self, marks):
+        self.marks = marks
+
+    def __setstate__(self, state):
+        self.__dict__ = state
+        (self.marks / f"read-{os.getpid()}-{time.monotonic_ns()}").touch()
+
+
+def reader(shared):
+    """The process that reads a shared value, and its folder."""
+    return os.getpid(), shared.value().marks
+
+
 def about_itself():
     names = ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
     return os.getpid(), os.getpgrp(), [os.environ.get(name) for name in names]

@@ -5,7 +5,7 @@ import signal
 from functools import partial
 
 import pytest
-from worker_jobs import about_itself, die, fail, play, square, wait_for
+from worker_jobs import Counted, Unreadable, about_itself, die, fail, play, reader, square, wait_for
 
 from xnas.errors import ConfigError, RoundError, WorkerError
 from xnas.process.interrupt import Interrupted
@@ -33,6 +33,36 @@ def test_jobs_are_done_in_other_processes_which_are_replaced_when_they_die(tmp_p
         assert threads == os.environ.get("OMP_NUM_THREADS", threads)
         with pytest.raises(ConfigError, match=r"a job cannot be sent to a worker: .*top of a module"):
             workers.submit(9, lambda: None)
+
+
+def test_a_shared_value_is_sent_to_each_worker_once(tmp_path):
+    (tmp_path / "deaths").mkdir()
+    with LocalProcesses(1) as workers:
+        value = Counted(tmp_path)
+        shared = workers.share(value)
+        first, _ = [_done(workers, partial(reader, shared)) for _ in range(2)]
+        assert first[1] == tmp_path
+        assert len(list(tmp_path.glob("read-*"))) == 1
+        assert _done(workers, partial(die, tmp_path / "deaths", 1)) == 1
+        again = _done(workers, partial(reader, shared))
+        assert again[0] != first[0]
+    assert {int(path.name.split("-")[1]) for path in tmp_path.glob("read-*")} == {first[0], again[0]}
+    assert len(list(tmp_path.glob("read-*"))) == 2
+
+
+def test_a_shared_value_that_cannot_be_read_fails_the_job_with_its_line():
+    with LocalProcesses(1) as workers:
+        with pytest.raises(ConfigError, match=r"cannot be sent to a worker"):
+            workers.share(lambda: None)
+        workers.share(Unreadable(1, 2))  # pickles, and cannot be made again
+        workers.submit(0, about_itself)
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            workers.result(0)
+
+
+def _done(workers, job):
+    workers.submit(0, job)
+    return workers.result(0)
 
 
 def test_a_job_that_ends_every_worker_fails_with_a_line(tmp_path, monkeypatch):

@@ -62,9 +62,9 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from worker_jobs import about_itself, die, fail, play, square, wait_for
-from xnas.errors import RoundError
-from xnas.workers import RayTasks
+from worker_jobs import Counted, about_itself, die, fail, play, reader, square, wait_for
+from xnas.errors import RoundError, WorkerError
+from xnas.workers import RayTasks, ray_tasks
 
 place = Path(sys.argv[1])
 with RayTasks(2) as workers:
@@ -77,6 +77,11 @@ with RayTasks(2) as workers:
     (place / "deaths").mkdir()
     workers.submit(0, partial(die, place / "deaths", 2))
     assert (workers.first(), workers.result(0)) == (0, 2)
+    shared = workers.share(Counted(place))
+    for number in range(10, 15):
+        workers.submit(number, partial(reader, shared))
+    pids = {workers.result(number)[0] for number in range(10, 15)}
+    assert len(list(place.glob("read-*"))) == len(pids) <= 5  # each worker has read it once
     workers.submit(1, partial(fail, "round"))
     try:
         workers.result(1)
@@ -90,6 +95,17 @@ with RayTasks(2) as workers:
     stopped = list(place.glob("stopped-*"))
     assert len(stopped) == 1
 assert len(list(place.glob("stopped-*"))) == 2  # closing waited until the run had stopped
+ray_tasks.RETRIES = 1
+(place / "killed").mkdir()
+with RayTasks(1) as workers:
+    workers.submit(3, partial(die, place / "killed", 9))
+    try:
+        workers.result(3)
+    except WorkerError as error:
+        assert "job 3 was lost by Ray: " in str(error)
+    else:
+        raise AssertionError("a job that always kills its worker had a result")
+assert len(list((place / "killed").iterdir())) == 2
 """
 
 

@@ -31,3 +31,13 @@ def test_errors_and_stops_are_raised():
             wait(stopped=lambda: True)
     with pytest.raises(ZeroDivisionError):
         workers.result(0)
+
+
+def test_a_shared_value_is_the_value_itself_until_the_workers_are_closed():
+    value = object()
+    with ThisProcess() as workers:
+        shared = workers.share(value)
+        workers.submit(0, shared.value)
+        assert workers.result(0) is value
+    with pytest.raises(KeyError):
+        shared.value()

@@ -9,13 +9,16 @@ resume in their folder.
             workers.submit(number, partial(search, config, "cifar10"))
         results = [workers.result(number) for number in range(len(configs))]
 
+What all jobs need, such as images, is sent to each worker once: `images = workers.share(images)`, and
+`images.value()` in the job.
+
 `RayTasks` has the same methods, on all machines of a Ray cluster. So has `ThisProcess`, which does one
 job after another, each when its result is asked for.
 """
 
 from xnas.workers.local import LocalProcesses
-from xnas.workers.protocol import Job, Workers
+from xnas.workers.protocol import Job, Shared, Workers
 from xnas.workers.ray_tasks import RayTasks
 from xnas.workers.this_process import ThisProcess
 
-__all__ = ["Job", "LocalProcesses", "RayTasks", "ThisProcess", "Workers"]
+__all__ = ["Job", "LocalProcesses", "RayTasks", "Shared", "ThisProcess", "Workers"]

@@ -14,19 +14,29 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from xnas.errors import ConfigError, WorkerError
 from xnas.process.gpu_sharing import share_gpu
 from xnas.process.interrupt import Interrupted
 from xnas.words import counted
-from xnas.workers.protocol import POLL, Job, never, pickled, require_new, require_submitted
+from xnas.workers.protocol import (
+    POLL,
+    Job,
+    Shared,
+    never,
+    pickled,
+    require_new,
+    require_submitted,
+    shared_job,
+)
 from xnas.workers.serving import serve
 
 DEATHS = 3
 """Workers that one job may end; more would be its own fault."""
 SPAWN = multiprocessing.get_context("spawn")  # a fork would share threads, and a GPU
 _environment = threading.Lock()
+T = TypeVar("T")
 
 
 class LocalProcesses:
@@ -47,13 +57,21 @@ class LocalProcesses:
         if gpus and at_once > len(gpus):
             share_gpu()
         self.fresh, self.closing = fresh, False
-        self.seats = [_Seat(environment(n, at_once, gpus)) for n in range(at_once)]
+        self.shared: list[bytes] = []
+        """Jobs that every worker does before all others."""
+        self.seats = [_Seat(environment(n, at_once, gpus), self.shared) for n in range(at_once)]
         self.free: SimpleQueue[_Seat] = SimpleQueue()
         for seat in self.seats:
             self.free.put(seat)
         self.threads = ThreadPoolExecutor(at_once, thread_name_prefix="worker")
         self.submitted: dict[int, Future[Any]] = {}
         atexit.register(self.close)  # before multiprocessing waits for workers, which wait for jobs
+
+    def share(self, value: T) -> Shared[T]:
+        """Pickle a value once, and send it to each worker once."""
+        shared = Shared[T].new()
+        self.shared.append(shared_job(shared.number, value))
+        return shared
 
     def submit(self, number: int, job: Job) -> None:
         """Hand a job over."""
@@ -126,20 +144,25 @@ class LocalProcesses:
 class _Seat:
     """A place for one worker at a time."""
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self.variables, self.stopping = variables, False
+    def __init__(self, variables: Mapping[str, str], shared: Sequence[bytes]) -> None:
+        self.variables, self.shared, self.stopping = variables, shared, False
         self.worker: tuple[SpawnProcess, Connection] | None = None
+        self.known = 0
+        """How many of the shared values the worker has."""
 
     def do(self, job: bytes) -> tuple[bool, Any]:
         """Send a job to the worker, which is started if there is none, and wait for the outcome."""
         if self.worker is None:
-            self.worker = self._start()
+            self.worker, self.known = self._start(), 0
             if self.stopping:  # since before there was a worker
                 self._signal(signal.SIGTERM)
         _, pipe = self.worker
-        pipe.send_bytes(job)
-        found: tuple[bool, Any] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from our own worker
-        return found
+        while self.known < len(self.shared):
+            outcome = _outcome(pipe, self.shared[self.known])
+            if not outcome[0]:
+                return outcome
+            self.known += 1
+        return _outcome(pipe, job)
 
     def _start(self) -> tuple[SpawnProcess, Connection]:
         ours, theirs = SPAWN.Pipe()
@@ -180,6 +203,12 @@ class _Seat:
         pipe.close()
         process.join()
         return process.exitcode
+
+
+def _outcome(pipe: Connection, job: bytes) -> tuple[bool, Any]:
+    pipe.send_bytes(job)
+    found: tuple[bool, Any] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from our own worker
+    return found
 
 
 def environment(number: int, at_once: int, gpus: Sequence[str]) -> dict[str, str]:

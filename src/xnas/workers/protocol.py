@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from xnas.errors import ConfigError
 from xnas.words import short
@@ -16,6 +19,48 @@ Job = Callable[[], Any]
 POLL = 0.1
 """Seconds between two questions whether to stop waiting."""
 
+T = TypeVar("T")
+_numbers = count()
+_held: dict[int, Any] = {}
+"""What this process holds of the values that a program shares with its workers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared(Generic[T]):
+    """A value of `Workers.share`, for the jobs that use it: they carry its number alone."""
+
+    number: int
+
+    def value(self) -> T:
+        """Return the value; in a worker, or in the program that shares with itself."""
+        found: T = _held[self.number]
+        return found
+
+    @classmethod
+    def new(cls) -> Shared[T]:
+        """A number that no other value of this program has."""
+        return cls(next(_numbers))
+
+
+def hold(number: int, value: object) -> None:
+    """Make a value known to the jobs of this process."""
+    _held[number] = value
+
+
+def let_go(number: int) -> None:
+    """Forget a value."""
+    _held.pop(number, None)
+
+
+def holds(number: int) -> bool:
+    """Whether this process has a value already."""
+    return number in _held
+
+
+def shared_job(number: int, value: object) -> bytes:
+    """The pickled job that makes a value known to a worker."""
+    return pickled(partial(hold, number, value))
+
 
 def never() -> bool:
     """Return False."""
@@ -24,6 +69,9 @@ def never() -> bool:
 
 class Workers(Protocol):
     """Do jobs in other processes, several at a time."""
+
+    def share(self, value: T) -> Shared[T]:
+        """Send a value to each worker once, for all jobs that come later; they call `Shared.value`."""
 
     def submit(self, number: int, job: Job) -> None:
         """Hand a job over, under a number of the caller's choice; it is begun when a worker is free."""

@@ -2,7 +2,7 @@
 
 `RAY_ADDRESS` names the cluster; without it a cluster that runs on this machine is joined, and otherwise
 one is started here, which listens on the loopback interface alone. Ray starts a task again if its worker
-or its machine is lost, as often as that happens.
+or its machine is lost, up to `RETRIES` times.
 """
 
 from __future__ import annotations
@@ -10,16 +10,30 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from xnas.errors import ConfigError, WorkerError
 from xnas.process.interrupt import Interrupted
 from xnas.words import short
-from xnas.workers.protocol import POLL, Job, never, pickled, require_new, require_submitted
+from xnas.workers.protocol import (
+    POLL,
+    Job,
+    Shared,
+    holds,
+    never,
+    pickled,
+    require_new,
+    require_submitted,
+    shared_job,
+)
 from xnas.workers.serving import STOPPED, done
 
+T = TypeVar("T")
+
+RETRIES = 10
+"""Times that a job is begun again. Machines that are taken away count, so it is more than elsewhere."""
 PATIENCE = 10.0
 """Seconds to wait for a cluster's first machine to answer."""
 STOP_SECONDS = 120.0
@@ -41,13 +55,21 @@ class RayTasks:
             join_cluster(self.ray)
         there = self.ray.cluster_resources().get("GPU", 0) if on_gpus else 0
         gpus = gpu_share(there, at_once)
-        self.task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1)(do)
+        self.task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)(do)
         self.submitted: dict[int, Any] = {}
+        self.shared: dict[int, Any] = {}
+        """References to the values that jobs use, by number."""
+
+    def share(self, value: T) -> Shared[T]:
+        """Put a value into the cluster's store, from which each machine fetches it once."""
+        shared = Shared[T].new()
+        self.shared[shared.number] = self.ray.put(shared_job(shared.number, value))
+        return shared
 
     def submit(self, number: int, job: Job) -> None:
         """Hand a job over."""
         require_new(number, self.submitted)
-        self.submitted[number] = self.task.remote(pickled(job))
+        self.submitted[number] = self.task.remote(pickled(job), list(self.shared), *self.shared.values())
 
     def first(self, *, stopped: Callable[[], bool] = never) -> int:
         """Wait until a job has ended, and return its number."""
@@ -82,6 +104,7 @@ class RayTasks:
             if tasks:
                 self.ray.wait(tasks, num_returns=len(tasks), timeout=STOP_SECONDS)
         finally:
+            self.shared.clear()
             if self.ours:
                 self.ray.shutdown()
 
@@ -92,13 +115,17 @@ class RayTasks:
         self.close()
 
 
-def do(job: bytes) -> bytes:
+def do(job: bytes, numbers: Sequence[int] = (), *shared: bytes) -> bytes:
     """Do a pickled job in a worker of Ray; gives the pickled outcome of `serving.done`.
 
+    `shared` are the jobs that make shared values known, with their numbers. A worker does each once.
     `cancel` is a KeyboardInterrupt here. After any other signal, as of a machine that is taken away,
     the worker ends without a result, so that Ray starts the task again elsewhere.
     """
     try:
+        for number, value in zip(numbers, shared, strict=True):
+            if not holds(number) and not pickle.loads(outcome := done(value))[0]:  # noqa: S301 - ours
+                return outcome
         return done(job)
     except KeyboardInterrupt:
         if not ray_module().get_runtime_context().is_canceled():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from xnas.process.interrupt import Interrupted
-from xnas.workers.protocol import Job, never, require_new, require_submitted
+from xnas.workers.protocol import Job, Shared, hold, let_go, never, require_new, require_submitted
+
+T = TypeVar("T")
 
 
 class ThisProcess:
@@ -14,6 +16,14 @@ class ThisProcess:
 
     def __init__(self) -> None:
         self.submitted: dict[int, Job] = {}
+        self.shared: list[int] = []
+
+    def share(self, value: T) -> Shared[T]:
+        """Keep a value for the jobs that use it."""
+        shared = Shared[T].new()
+        hold(shared.number, value)
+        self.shared.append(shared.number)
+        return shared
 
     def submit(self, number: int, job: Job) -> None:
         """Take a job."""
@@ -35,8 +45,10 @@ class ThisProcess:
         return self.submitted.pop(number)()
 
     def close(self) -> None:
-        """Forget the jobs that wait."""
+        """Forget the jobs that wait, and what was shared."""
         self.submitted.clear()
+        while self.shared:
+            let_go(self.shared.pop())
 
     def __enter__(self) -> Self:
         return self

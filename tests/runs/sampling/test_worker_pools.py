@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from xnas.runs.sampling.evaluators import EVALUATORS, EvaluatorKind
 from xnas.runs.sampling.pools import POOLS
 from xnas.samplers import Trial
 from xnas.space import Genotype
+from xnas.workers import ThisProcess
 
 TESTS = Path(__file__).parents[2]
 ALONE = {  # what a cluster of this machine alone needs
@@ -82,6 +84,7 @@ class Dying:
 
     def __init__(self):
         self.jobs, self.closed = {}, False
+        self.share = ThisProcess().share
 
     def submit(self, number, job):
         self.jobs[number] = job
@@ -104,6 +107,7 @@ def test_a_trial_that_ends_every_worker_is_a_failed_one(tmp_path):
     pool = worker_pools.WorkerPool(workers, Noisy(tmp_path), tmp_path / "trials")
     for number in (3, 4):
         pool.submit(Trial(number=number, genotype=CELL))
+        assert b"Noisy" not in pickle.dumps(workers.jobs[number])  # it has been sent once, before
     assert workers.jobs[3]().value == workers.jobs[4]().value  # the cell is the same
     results = pool.result(4), pool.result()
     assert [(one.number, one.state) for one in results] == [(4, "failed"), (3, "failed")]
@@ -114,6 +118,9 @@ def test_a_trial_that_ends_every_worker_is_a_failed_one(tmp_path):
 
 class Waiting:
     """Workers that never have a result, while a user stops the run."""
+
+    def share(self, value):
+        return value
 
     def first(self, *, stopped):
         os.kill(os.getpid(), signal.SIGINT)
@@ -130,8 +137,13 @@ def test_a_signal_ends_the_waiting(tmp_path):
 def test_gpus_are_given_to_evaluators_that_compute_on_them(monkeypatch, tmp_path):
     made = []
     monkeypatch.setattr(worker_pools, "visible_gpus", lambda: ("0", "1"))
-    monkeypatch.setattr(worker_pools, "LocalProcesses", lambda *a, **b: made.append((a, b)))
-    monkeypatch.setattr(worker_pools, "RayTasks", lambda *a, **b: made.append((a, b)))
+
+    def workers(*given, **named):
+        made.append((given, named))
+        return ThisProcess()
+
+    monkeypatch.setattr(worker_pools, "LocalProcesses", workers)
+    monkeypatch.setattr(worker_pools, "RayTasks", workers)
     evaluator = Noisy(tmp_path)
     for name in ("processes", "ray"):
         POOLS[name].build(evaluator, tmp_path, 4)

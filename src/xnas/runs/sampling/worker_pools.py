@@ -11,19 +11,21 @@ from xnas.process.interrupt import stop_at_round
 from xnas.runs.sampling.evaluators import Evaluator, evaluate_trial, trial_folder
 from xnas.runs.sampling.pools import POOLS, PoolKind
 from xnas.samplers import Result, Trial
-from xnas.workers import LocalProcesses, RayTasks, Workers
+from xnas.workers import LocalProcesses, RayTasks, Shared, Workers
 
 
 class WorkerPool:
     """Evaluates trials in `workers`, which it closes."""
 
     def __init__(self, workers: Workers, evaluator: Evaluator, trials: Path) -> None:
-        self.workers, self.evaluator, self.trials = workers, evaluator, trials
+        self.workers, self.trials = workers, trials
+        self.evaluator = workers.share(evaluator)
+        """Sent to each worker once, as an evaluator may hold all images."""
 
     def submit(self, trial: Trial) -> None:
         """Hand a trial to the workers."""
         folder = trial_folder(self.trials, trial.number).absolute()
-        self.workers.submit(trial.number, partial(evaluate_trial, self.evaluator, trial, folder))
+        self.workers.submit(trial.number, partial(evaluate_shared, self.evaluator, trial, folder))
 
     def result(self, number: int | None = None) -> Result:
         """Wait for a trial; None: the first that ends. Raises Interrupted after Ctrl-C or SIGTERM.
@@ -42,6 +44,11 @@ class WorkerPool:
     def close(self) -> None:
         """Stop what is being evaluated, after a step, and wait for that."""
         self.workers.close()
+
+
+def evaluate_shared(evaluator: Shared[Evaluator], trial: Trial, folder: Path) -> Result:
+    """Evaluate one trial in its folder, with an evaluator that this process was sent before."""
+    return evaluate_trial(evaluator.value(), trial, folder)
 
 
 def on_gpu(evaluator: Evaluator) -> bool:
