@@ -195,4 +195,4 @@ def test_what_a_run_may_change_on_resume():
         "data_dir",
         "device",
     ]
-    assert names_on_resume(TrainConfig, "free") == ["cell", "out", "quiet"]
+    assert names_on_resume(TrainConfig, "free") == ["cell", "out", "quiet", "report"]

@@ -28,7 +28,7 @@ from xnas.cli import COMMANDS, app, main
         (("bench", "theory", "--repetitions", "2.0"), "repetitions must be at least 3, got 2"),
         (
             ("search", "--experts-lr", "foo"),
-            "--experts-lr must be paper, matched or a number, got 'foo'; see xnas search --help\n",
+            "--experts-lr must be paper, matched, matched-by-kind or a number above 0 and below",
         ),
         (("search", "--wipeout=maybe"), "--wipeout must be true or false, got 'maybe'"),
         (("reproduce", "--runs", "0"), "runs must be at least 2, got 0"),
@@ -41,7 +41,7 @@ from xnas.cli import COMMANDS, app, main
             ("search", "--backend", "fast"),
             "--backend must be auto, reference or fused, got 'fast'; see xnas search --help\n",
         ),
-        (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: search, train"),
+        (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: fit, search"),
         (("evaluate",), "xnas: xnas evaluate needs RUN; see xnas evaluate --help\n"),
         (("search", "--epochs"), "xnas: --epochs needs a value; see xnas search --help\n"),
         (("search", "--resume"), "xnas: --resume needs a value; see xnas search --help\n"),

@@ -89,7 +89,7 @@ def _flip_a_bit(folder):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda f: edited(f, version=3), r"model\.json has version 3, .* install a newer xnas"),
+        (lambda f: edited(f, version=4), r"model\.json has version 4, .* install a newer xnas"),
         (lambda f: edited(f, version="1"), r"has version '1'"),
         (lambda f: edited(f, format="other"), r"is not a trained model: its format is 'other'"),
         (_newer_network, "its network has the setting 'activation', which this xnas does not know"),

@@ -50,7 +50,8 @@ def _commands(error: CycloptsError) -> list[str]:
 
 
 def _near(given: str, known: Iterable[str]) -> str:
-    """A question with the most similar name, if one is similar."""
-    names = {name.lstrip("-"): name for name in known}
-    found = get_close_matches(given.lstrip("-"), names, n=1, cutoff=NEAR)
+    """A question with the one name that begins so, or the most similar one, if one is similar."""
+    names, word = {name.lstrip("-"): name for name in known}, given.lstrip("-")
+    begun = [name for name in names if name.startswith(word)]
+    found = begun if len(begun) == 1 else get_close_matches(word, names, n=1, cutoff=NEAR)
     return f"did you mean {names[found[0]]}? " if found else ""
