@@ -10,26 +10,9 @@ from hooked import Corrected, Sampled, SecondOrder, hooked
 from searching import small_engine
 
 from xnas.engine import captured_round, end_epoch, play_round, search_state
-from xnas.engine.capture import WARM_UPS, copied, put_back
+from xnas.engine.capture import copied, put_back
 
 pytestmark = pytest.mark.usefixtures("small_space")
-
-
-@pytest.fixture
-def without_graphs(monkeypatch):
-    """Captures made so far, each with the generators it was given."""
-    made = []
-
-    def stand_in(step, _device, *, restore, generators, pool):
-        assert pool is None
-        for _ in range(WARM_UPS):
-            step()
-            restore()
-        made.append(generators)
-        return step
-
-    monkeypatch.setattr("xnas.engine.capture.capture", stand_in)
-    return made
 
 
 def tensors(state):
@@ -173,4 +156,31 @@ def test_rounds_of_a_method_with_hooks_are_captured_and_each_kind_once(method, w
 def test_rounds_of_several_passes_are_captured(method):
     plain = play(hooked(method), 2, capture=False)
     captured = play(hooked(method), 2, capture=True)
+    same(search_state(captured), search_state(plain))
+
+
+def pruned(method):
+    """The same method, whose first expert dies in the second epoch and is deleted at its end."""
+
+    class Pruned(method):
+        def begin_epoch(self, epoch):
+            if method is Sampled:
+                super().begin_epoch(epoch)
+            if epoch == 1:
+                for kind, dead in self.dead.items():
+                    dead[:, 0] = True
+                    self.logits[kind][:, 0] = -1e9  # no sample has it
+                self.write()
+
+    return Pruned
+
+
+@pytest.mark.parametrize(
+    "method", [Sampled, *(pytest.param(m, marks=pytest.mark.slow) for m in (SecondOrder, Corrected))]
+)
+def test_hooks_are_captured_anew_after_a_deletion(method, without_graphs):
+    plain = play(hooked(pruned(method)), 3, capture=False)
+    captured = play(hooked(pruned(method)), 3, capture=True)
+    assert len(captured.deleted) == 6  # one on each edge
+    assert len(without_graphs) == 2
     same(search_state(captured), search_state(plain))

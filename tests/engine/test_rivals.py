@@ -1,5 +1,7 @@
 """Whole searches by every method: they learn, and a stopped one resumes bit for bit. All are slow."""
 
+from functools import partial
+
 import pytest
 import torch
 from searching import stripes, tiny
@@ -81,6 +83,40 @@ def test_on_digits_every_method_beats_chance(name, tmp_path):
     assert last.train_accuracy > 2 * CHANCE
     assert last.valid_accuracy > 1.5 * CHANCE
     assert result.genotype is not None
+
+
+STAGED = [("pdarts", "darts"), ("darts-pt", "nasbench201"), ("drnas-progressive", "nasbench201")]
+
+
+def play_all(name, space, *, epochs=6, capture):
+    """A whole search, captured anew in every stage and after every deletion; and when these were."""
+    job, play_one, deleted = prepared(name, space=space, epochs=epochs), None, []
+    for epoch in range(epochs):
+        following = job.following()
+        if following is not None:
+            job, play_one = following, None
+        job.search.begin_epoch()
+        if play_one is None:
+            play_one = captured_round(job.search) if capture else partial(play_round, job.search)
+        for _ in range(job.search.settings.rounds_per_epoch):
+            play_one()
+        if end_epoch(job.search).deleted:
+            deleted.append(epoch)
+            play_one = None
+    return job.search, deleted
+
+
+@pytest.mark.parametrize(("name", "space"), STAGED)
+def test_captured_rounds_are_the_eager_ones_in_later_stages_and_after_deletions(
+    name, space, without_graphs
+):
+    eager, _ = play_all(name, space, capture=False)
+    captured, deleted = play_all(name, space, capture=True)
+    assert captured.settings.stage == len(METHODS[name].stages_on(space)[1:])
+    assert len(without_graphs) > 1
+    if name == "darts-pt":
+        assert min(deleted) < 5  # rounds after it were captured anew
+    assert same(search_state(captured), search_state(eager))
 
 
 def mixtures_after_an_epoch(name, *, capture, **arguments):
