@@ -4,6 +4,10 @@
 
 It is XNAS's update without clipped rewards, a rate from the horizon and wipeout: while the floor is not
 reached, `ExpertsOptimizer(wipeout=False)` at the same rate plays the same mixtures.
+
+Departure: the result is the cell of the last epoch; the authors' bilevel searches take that of the epoch
+with the best validation accuracy. Departure: on the DARTS space `gaea` and `gaea-erm` have no partial
+channels, which the authors' search there has; `gaea-pc` (`pc_darts.py`) has them.
 """
 
 from __future__ import annotations
