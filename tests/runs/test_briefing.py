@@ -1,6 +1,5 @@
 """What a search says of itself follows from its settings."""
 
-import pytest
 import torch
 from datasets_made import make_image
 from searching import stripes, tiny
@@ -51,15 +50,6 @@ def test_the_introduction_names_the_epochs_of_warm_up():
     assert not any("warm-up" in line for line in introduction(prepared(epochs=10), stripes()))
 
 
-@pytest.mark.parametrize(
-    "setting", [{"relaxation": 0.1}, {"wipeout": False}, {"reward_bound": 2.0}, {"experts_lr": 0.3}]
-)
-def test_settings_that_a_method_does_not_have_are_reported(setting):
-    words = "the method darts has no --relaxation, --wipeout, --reward-bound or --experts-lr"
-    assert words in told(epochs=10, method="darts", **setting)
-    assert words not in told(epochs=10, method="darts")
-
-
 def test_a_relaxation_of_no_wipeout_is_reported():
     words = "without wipeout, relaxation 0.5 changes nothing"
     assert told(epochs=10, wipeout=False, relaxation=0.5) == [words]
@@ -73,6 +63,17 @@ def test_auto_augment_s_origin_is_reported():
     lines = told(epochs=10, auto_augment=True, auto_augment_policy="svhn-original")
     assert "AutoAugment's policy was learned with labels of SVHN" in lines
     assert any("add --auto-augment" in x for x in told(epochs=10, auto_augment_policy="svhn-original"))
+
+
+def test_a_single_level_search_says_that_nothing_is_held_out():
+    def said(**arguments):
+        lines = introduction(prepared(epochs=2, **arguments), stripes())
+        return [line for line in lines if line.startswith("single-level: ")]
+
+    assert said() == []
+    (joint,), (apart,) = said(method="snas"), said(single_level=True)
+    assert "from the same batch; validation figures are of these images" in joint
+    assert "from another batch; " in apart
 
 
 def test_the_introduction_gives_both_rates_of_each_kind():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
@@ -37,7 +37,24 @@ class EdgeChoice:
     decided_by: str
     """What set it apart from the best edge left out, or from the last one kept: `cost of absence`,
     `strength`, `lead of the sums`, `lower source index`, `living experts`, `no rival`; with a word where
-    only `none` is alive."""
+    only `none` is alive. `limit` for an edge that a limit changed."""
+    limited: bool | None = None
+    """Whether a limit on the model changed the edge: its operation, then the runner-up is the one that
+    it would have, or whether it is kept. None, as all that follows, without limits."""
+    price: float | None = None
+    """What its operation paid per round in the last epoch; None if the method has no prices."""
+    charged: float | None = None
+    """By how much prices have lowered its sum of rewards."""
+    unpriced: str | None = None
+    """The strongest living operation if nothing had been paid, `none` aside."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As discretization.json has it: what limits decided only where there are some."""
+        found = asdict(self)
+        if self.limited is None:
+            for name in ("limited", "price", "charged", "unpriced"):
+                del found[name]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +131,8 @@ class SearchEpoch:
     train_accuracy: float
     valid_loss: float
     valid_accuracy: float
-    """Of the mixture, on the batches that it learned from, before it did."""
+    """Of the mixture, on the batches that it learned from, before it did. In a single-level search these
+    are training images, with the method `snas` those of the same pass, so that nothing is held out."""
     entropy: dict[str, float]
     """Mean normalised entropy, by kind of cell; N is the number of experts at the start."""
     skip_share: dict[str, float]

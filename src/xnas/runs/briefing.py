@@ -22,6 +22,12 @@ def introduction(prepared: Prepared, images: Images) -> list[str]:
     lines = [f"{images.name}: {images.note}"] if images.note else []
     lines.append(holding(images, engine.train_batch[0].device))
     lines += [f"chosen: {note}" for note in plan.notes]
+    if plan.single_level:
+        batch = "the same" if engine.settings.joint else "another"
+        lines.append(
+            "single-level: weights and mixtures learn from all training images, in a round from "
+            f"{batch} batch; validation figures are of these images, so nothing is held out"
+        )
     if plan.warmup_epochs:
         lines.append(
             f"warm-up: {counted(plan.warmup_epochs, 'epoch')} of {plan.epochs}, in which the weights "
@@ -82,13 +88,6 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
         changed = departures(plan, images)
         if changed:
             found.append(f"faithful to the paper except for {', '.join(changed)}")
-    if not isinstance(prepared.search.method, ExpertAdvice) and (
-        (plan.relaxation, options.reward_bound, options.wipeout) != (1.0, 1.0, True)
-        or plan.experts_lr not in ("paper", "matched")
-    ):
-        found.append(
-            f"the method {options.method} has no --relaxation, --wipeout, --reward-bound or --experts-lr"
-        )
     return found + _on_augmentation(plan)
 
 
