@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+import zlib
 from contextlib import contextmanager
 from urllib.request import Request, urlopen
 
@@ -21,6 +22,21 @@ ARROW_LEFT, HOME, TAB, ENTER = "\ue012", "\ue011", "\ue004", "\ue007"
 
 def installed():
     return shutil.which("chromium") is not None and shutil.which("chromedriver") is not None
+
+
+PAPER_WIDTH = 739
+"""Of Letter between Chromium's margins, in pixels of CSS."""
+
+
+def contents(pdf):
+    """The content of every page of a PDF of Chromium's."""
+    found = re.finditer(rb"(?:^|\n)(\d+) 0 obj\n(.*?)endobj", pdf, re.DOTALL)
+    objects = {int(one[1]): one[2] for one in found}
+    for one in objects.values():
+        if re.search(rb"/Type /Page\b(?!s)", one):
+            content = objects[int(re.search(rb"/Contents (\d+) 0 R", one)[1])]
+            start = content.index(b"stream\n") + len(b"stream\n")
+            yield zlib.decompressobj().decompress(content[start:])
 
 
 class Browser:
@@ -79,8 +95,21 @@ class Browser:
         shot = self.cdp("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         return base64.b64decode(shot["data"])
 
-    def printed(self):
-        return base64.b64decode(self.cdp("Page.printToPDF", printBackground=True)["data"])
+    def paper(self, width=PAPER_WIDTH):
+        """Lay the page out as it is printed on paper with so many pixels between its margins."""
+        self.cdp("Emulation.setEmulatedMedia", media="print")
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def printed(self, **options):
+        """The pages of a print, each as the text operators of its content, a glyph each."""
+        data = self.cdp("Page.printToPDF", printBackground=True, **options)["data"]
+        return [re.findall(rb"<[0-9A-F]+> Tj", page) for page in contents(base64.b64decode(data))]
 
 
 @contextmanager

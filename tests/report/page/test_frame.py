@@ -15,8 +15,10 @@ from xnas.report.page.blocks import (
     Section,
     Text,
 )
+from xnas.report.page.cell_graphs import finished_graphs
 from xnas.report.page.charts import line_chart
 from xnas.report.page.frame import anchor, grouped, render, render_fragment, safe_json, safe_script
+from xnas.report.page.stories import DrawnCell
 
 EVIL = "</script><img src=x onerror=alert(1)>\u2028'\"&\x1b"
 CHART = line_chart("loss", EVIL, EVIL, places=[1, 2], series={EVIL: [1.0, 2.0]}, x=EVIL, y=EVIL)
@@ -106,3 +108,16 @@ def test_a_fragment_has_no_script_and_is_escaped():
     assert "<script" not in html
     assert "<img src=x" not in html
     assert "data:image/png;base64,iVBORw" in html or "data:image/png;base64,iVBO" in html
+
+
+def test_words_of_a_command_stay_whole():
+    html = render(page(summary=(Command("Next", "xnas train run --skip-dropout 0.5"),)))
+    words = ("xnas", "train", "run", "--skip-dropout", "0.5")
+    assert " ".join(f"<span>{word}</span>" for word in words) in html
+
+
+def test_labels_of_edges_have_their_colour_and_letters_with_contrast():
+    cell = DrawnCell(inputs=1, kinds={"normal": ((0, 1, "sep_conv_3x3"),)}, concat={"normal": (1,)})
+    html = render(page(summary=(finished_graphs(cell),)))
+    assert re.search(r'<rect [^>]*style="fill:#0072B2"/><text [^>]*style="fill:#ffffff">sep 3x3<', html)
+    assert payload(html)["graphs"]["inks"] == {"sep_conv_3x3": "#ffffff"}

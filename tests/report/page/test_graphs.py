@@ -37,7 +37,7 @@ def test_every_line_stays_inside_the_drawing():
 def test_labels_never_lie_on_each_other():
     places = [GRAPH.label_place(edge) for edge in GRAPH.edges]
     for at, (x, y) in enumerate(places):
-        assert all(abs(x - a) >= 60 or abs(y - b) >= 18 for a, b in places[:at])  # their boxes
+        assert all(abs(x - a) > 66 or abs(y - b) >= 18 for a, b in places[:at])  # their boxes
 
 
 def test_an_edge_to_the_next_state_is_straight():
@@ -75,3 +75,13 @@ def test_the_leader_of_an_edge_is_its_first_largest_expert():
 
 def test_without_graphs_there_are_no_epochs():
     assert CellGraphs(title="", caption="", graphs=(), colours={}).epochs == ()
+
+
+def test_the_label_of_a_straight_edge_stands_between_its_line_and_the_way_to_the_output():
+    for edge in GRAPH.edges:
+        _, y = GRAPH.label_place(edge)
+        if edge.node - edge.source > 1:
+            assert y < GRAPH.row
+            continue
+        assert y - 9 >= GRAPH.row + line_width(1.0) / 2  # half a label is 9 high
+        assert y + 9 < max(numbers(GRAPH.output_path(2))[1::2])

@@ -177,9 +177,139 @@ def test_headings_are_in_order_and_landmarks_are_there(tab, search_page):
         assert tab.run(f"return document.querySelectorAll('{landmark}').length") == 1
 
 
-def test_a_page_is_printed_whole(tab, search_page):
+FOLDED = "return [...document.querySelectorAll('details:not(.numbers)')].map((one) => one.open)"
+WIDER = """const room = document.body.getBoundingClientRect().right + 1;
+return [...document.querySelectorAll('svg, table, code, .fact')]
+  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > room).length"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_paper_nothing_is_cut_off_or_folded(tab, request, name):
+    tab.open(request.getfixturevalue(name))
+    before = tab.run(FOLDED)
+    assert not all(before)
+    tab.paper()
+    tab.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert all(tab.run(FOLDED))
+    assert tab.run(WIDER) == 0
+    shown = (
+        "return [...document.querySelectorAll('.numbers, nav, button')].some((x) => x.checkVisibility())"
+    )
+    assert not tab.run(shown)
+    tab.run("window.dispatchEvent(new Event('afterprint'))")
+    assert tab.run(FOLDED) == before
+
+
+def test_on_paper_the_footer_stands_at_the_top_as_it_might_be_alone_on_the_last_page(tab, search_page):
+    where = (
+        "return ['header .written', 'footer'].map((x) => document.querySelector(x).checkVisibility())"
+    )
     tab.open(search_page)
-    assert tab.printed().count(b"/Type /Page\n") + tab.printed().count(b"/Type /Page ") >= 2
+    assert tab.run(where) == [False, True]
+    tab.paper()
+    assert tab.run(where) == [True, False]
+    written = tab.run("return document.querySelector('header .written').textContent")
+    assert written == tab.run("return document.querySelector('footer').textContent")
+
+
+def test_a_printed_search_has_its_reasons_sizes_and_settings(tab, search_page):
+    tab.open(search_page)
+    words = "document.querySelectorAll('details:not(.numbers) table')"
+    glyphs = tab.run(f"return [...{words}].map((one) => one.textContent.replace(/\\s/g, '').length)")
+    assert len(glyphs) == 3
+    assert sum(map(len, tab.printed())) > sum(glyphs) > 5000
+
+
+BOXES = """const box = (one) => {
+  const found = one.getBoundingClientRect();
+  return [found.left, found.top, found.right, found.bottom];
+};
+return [...document.querySelectorAll('section.cell')].map((cell) => ({
+  svg: box(cell.querySelector('svg')),
+  parts: [...cell.querySelectorAll('circle, .out, .labels > g:not([visibility=hidden]) rect')].map(box),
+  letters: [...cell.querySelectorAll('svg text')].map((text) => text.getBoundingClientRect().height),
+}))"""
+
+
+@pytest.mark.parametrize("width", [360, 390])
+@pytest.mark.parametrize("name", ["search_page", "sample_page"])
+def test_a_phone_shows_the_whole_cell_with_letters_that_can_be_read(tab, request, name, width):
+    tab.open(request.getfixturevalue(name), width=width, height=740)
+    cells = tab.run(BOXES)
+    assert cells
+    for cell in cells:
+        assert cell["svg"][2] <= width
+        assert all(0 <= left < right <= width for left, _, right, _ in cell["parts"])
+        assert min(cell["letters"]) >= 8.5  # pixels of CSS, of which a phone has two or three per dot
+
+
+SHORT = """return [...document.querySelectorAll('section.cell')].flatMap((cell) =>
+  [...cell.querySelectorAll('g.edge.kept')].map((edge) => {
+    const line = edge.querySelector('.line'), from = line.getBoundingClientRect();
+    const label = cell.querySelector(`[data-label="${edge.dataset.edge}"]`);
+    const rect = label.querySelector('rect'), pill = rect.getBoundingClientRect();
+    return { flat: from.height < 1, colour: line.getAttribute('stroke'), width: from.width,
+      pill: rect.style.fill, free: pill.top > from.bottom || pill.width < 0.5 * from.width,
+      name: label.textContent, ink: label.querySelector('text').style.fill };
+  }))"""
+
+
+def test_every_edge_shows_its_colour_beside_or_in_its_label(tab, search_page):
+    tab.open(search_page)
+    for key in ("", HOME):  # the last epoch, and the first
+        tab.run("document.getElementById('epoch').focus()")
+        tab.press(*key)
+        edges = tab.run(SHORT)
+        assert len(edges) == 16
+        assert any(edge["flat"] for edge in edges)
+        for edge in edges:
+            red, green, blue = (int(edge["colour"][at : at + 2], 16) for at in (1, 3, 5))
+            assert edge["pill"] == f"rgb({red}, {green}, {blue})"
+            assert edge["free"], edge
+            assert contrast(edge["ink"], edge["pill"]) >= 4
+
+
+TICKS = """return [...document.querySelectorAll('[data-chart]')].map((figure) => [figure.dataset.x,
+  [...figure.querySelectorAll('.role-axis')].map((axis) => [axis.getAttribute('aria-label') || '',
+    [...axis.querySelectorAll('.role-axis-label text')].map((label) => label.textContent)])])"""
+
+
+def test_axes_of_epochs_have_whole_numbers_each_once(tab, search_page):
+    tab.open(search_page)
+    seen = 0
+    for x, axes in tab.run(TICKS):
+        for label, ticks in axes:
+            if x == "epoch" and label.startswith("X-axis") and ticks:
+                seen += 1
+                assert len(set(ticks)) == len(ticks)
+                assert all(1 <= int(tick) <= 5 for tick in ticks)
+    assert seen >= 7
+
+
+def test_few_panels_share_the_whole_width(tab, search_page):
+    tab.open(search_page)
+    room, widths = tab.run(
+        "const figure = document.getElementById('chart-rewards-normal'), panels = new Map();"
+        "for (const one of figure.querySelectorAll('.cell .background')) {"
+        " const box = one.getBoundingClientRect(); if (box.width) panels.set(box.left, box.width); }"
+        "return [figure.clientWidth, [...panels.values()]]"
+    )
+    assert len(widths) == 2
+    assert sum(widths) > 0.85 * room
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_command_is_not_broken_inside_a_word(tab, search_page, width):
+    tab.open(search_page, width=width)
+    lines = tab.run(
+        "const high = parseFloat(getComputedStyle(document.querySelector('code')).lineHeight);"
+        "return [...document.querySelectorAll('#this-run ~ .command code span')].map((one) =>"
+        " [one.textContent, Math.round(one.getBoundingClientRect().height / high)])"
+    )
+    assert ["--include-none", 1] in lines or ["--no-include-none", 1] in lines
+    assert all(count == 1 for word, count in lines if len(word) < 30)
+    code = tab.run("return document.querySelector('#this-run ~ .command code').textContent")
+    assert code == " ".join(word for word, _ in lines)
 
 
 def contrast(one, other):

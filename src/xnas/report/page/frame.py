@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from xnas.report.colours import ink_on
 from xnas.report.page.blocks import Block, Page, Picture
 from xnas.report.page.charts import Chart
 from xnas.report.page.graphs import CellGraph, CellGraphs, brief_name, line_width
@@ -76,6 +77,7 @@ def _graphs(block: CellGraphs) -> dict[str, Any]:
     return {
         "epochs": block.epochs,
         "colours": block.colours,
+        "inks": {name: ink_on(colour) for name, colour in block.colours.items()},
         "brief": {name: brief_name(name) for name in block.colours},
         "cells": [
             {
@@ -86,7 +88,6 @@ def _graphs(block: CellGraphs) -> dict[str, Any]:
                         "from": graph.name(e.source),
                         "to": graph.name(e.node),
                         "reason": e.reason,
-                        "place": graph.label_place(e),
                     }
                     for e in graph.edges
                 ],
@@ -156,6 +157,6 @@ def _environment() -> Environment:
         keep_trailing_newline=False,
     )
     found.filters |= {"anchor": anchor, "data_uri": data_uri, "grouped": grouped}
-    found.filters |= {"line_width": line_width, "strong_edges": strong_edges}
+    found.filters |= {"line_width": line_width, "strong_edges": strong_edges, "ink_on": ink_on}
     found.globals |= {"raw_file": lambda name: Markup((TEMPLATES / name).read_text(encoding="utf8"))}  # noqa: S704 - files of this package
     return found

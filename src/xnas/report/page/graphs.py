@@ -12,7 +12,9 @@ from typing import ClassVar
 
 PITCH, RADIUS, LANE = 104.0, 19.0, 46.0
 """From state to state, of a state, from arc to arc; in the units of the drawing."""
-MARGIN, TOP, BELOW = 8.0, 20.0, 52.0
+MARGIN, TOP, BELOW = 8.0, 20.0, 60.0
+UNDER = 19.0
+"""From a straight edge down to the middle of its label."""
 ONLY = ""
 """The kind of a cell that is the only one."""
 LONGEST_LABEL = 12
@@ -123,15 +125,14 @@ class CellGraph:
         )
 
     def label_place(self, edge: GraphEdge) -> tuple[float, float]:
-        """The middle of an edge's line."""
+        """The middle of an arc; below an edge to the next state, which a label would cover."""
         middle, span = (self.x(edge.source) + self.x(edge.node)) / 2, edge.node - edge.source
-        lift = 0.0 if span == 1 else RADIUS + LANE * (span - 1)
-        return middle, self.row - lift
+        return middle, self.row + UNDER if span == 1 else self.row - RADIUS - LANE * (span - 1)
 
     def output_path(self, state: int) -> str:
         """The line from a state to the output, below the row."""
         start, end, y = self.x(state), self.x(self.states), self.row
-        low = y + RADIUS + 20
+        low = y + RADIUS + 29
         return (
             f"M{start:g} {y + RADIUS:g}C{start:g} {low:g} {start:g} {low:g} {start + 18:g} {low:g}"
             f"L{end - 18:g} {low:g}C{end:g} {low:g} {end:g} {low:g} {end:g} {y + 14:g}"

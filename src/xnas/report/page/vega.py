@@ -122,7 +122,7 @@ def _layer(chart: Chart, shape: str) -> dict[str, Any]:
 def _axes(chart: Chart, shape: str) -> dict[str, Any]:
     """Both axes; a grid of panels has no room for their titles."""
     grid = len(chart.panels) >= MANY
-    room = {"padding": ROOM} if "dots" in _shapes(chart) else {}
+    room = {"padding": ROOM} if "dots" in _shapes(chart) or _longest(chart) == 1 else {}
     x: dict[str, Any] = {"field": "x", "title": None if grid else chart.x}
     places = chart.all_places
     if any(isinstance(place, str) for place in places):
@@ -133,7 +133,8 @@ def _axes(chart: Chart, shape: str) -> dict[str, Any]:
         if places and len(whole) == len(places):
             ticks = whole_ticks(whole, PANEL_TICKS if grid else TICKS)
             x["axis"] = {"values": ticks, "format": "d"}
-    scale = {"zero": chart.zero} | ({} if chart.least is None else {"domainMin": chart.least}) | room
+    low = {} if chart.least is None else {"domainMin": chart.least}
+    scale = {"zero": chart.zero} | low | ({} if chart.zero else room)
     y = {
         "field": "y",
         "type": "quantitative",

@@ -55,7 +55,10 @@
           mark.classList.toggle("kept", kept.has(edge));
           const label = section.querySelector(`[data-label="${edge}"]`);
           label.setAttribute("visibility", kept.has(edge) ? "visible" : "hidden");
-          label.querySelector("text").textContent = graphs.brief[name] || name;
+          const pill = label.querySelector("rect"), text = label.querySelector("text");
+          pill.style.fill = graphs.colours[name] || "#888888";
+          text.style.fill = graphs.inks[name] || "#14181d";
+          text.textContent = graphs.brief[name] || name;
           mark.setAttribute("aria-label", words(cell, edge));
         }
         for (const strip of section.querySelectorAll(".strip")) {
@@ -235,7 +238,15 @@
     }
     document.documentElement.dataset.ready = "yes";
   })();
-  addEventListener("beforeprint", () => waiting.forEach(draw));
+
+  // Paper cannot be clicked: what is folded is shown on it, except numbers that charts show.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    waiting.forEach(draw);
+    opened = [...document.querySelectorAll("details:not([open]):not(.numbers)")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
 
   // Few columns need fewer digits; a resized window lays its grids out anew.
   let width = wide(), pending = 0;
