@@ -229,13 +229,3 @@ def test_partial_channels_are_refused_where_nobody_computes_them():
         prepare(tiny(**settings, backend="fused"), stripes())
     with pytest.raises(ConfigError, match="multiples of 4, got 10; use --channels 12"):
         prepare(tiny(**settings | {"channels": 10, "partial_channels": 4}), stripes())
-
-
-@pytest.mark.parametrize("setting", [{"logits_lr": 0.01}, {"logits_weight_decay": 0.0}])
-def test_rate_and_decay_of_logits_are_refused_where_there_are_none(setting):
-    (flag,) = (name.replace("_", "-") for name in setting)
-    for method in ("xnas", "gaea"):
-        words = f"the method {method} has no logits that Adam learns, and no --{flag}; leave it out"
-        with pytest.raises(ConfigError, match=words):
-            prepare(tiny(method=method, **setting), stripes())
-    prepare(tiny(method="darts", **setting), stripes())

@@ -21,10 +21,9 @@ from xnas.engine.epoch import remove_experts
 from xnas.engine.restore import fitting
 from xnas.engine.search import Expert
 from xnas.errors import ConfigError
-from xnas.methods import METHODS, Game, LearnsLogits, Method, Recipe
-from xnas.options import flag_name
+from xnas.methods import METHODS, Game, Method, Recipe
 from xnas.runs.experts_rates import parse_experts_lr
-from xnas.runs.search_config import SearchConfig
+from xnas.runs.method_settings import require_settings
 from xnas.runs.search_plan import SearchPlan
 from xnas.runs.stage_plan import StagePlan
 from xnas.space import SPACES, ParentNetwork
@@ -109,7 +108,7 @@ class StageBuilder:
 
     def _method(self, supernet: ParentNetwork, game: Game) -> Method:
         method = METHODS[self.plan.options.method](supernet.mixtures, game)
-        require_logits(self.plan.options, method)
+        require_settings(self.plan.options, method)
         for kind, alive in game.alive.items():
             if (method.alive(supernet.mixtures[kind]).cpu() & ~alive.cpu()).any():
                 raise ConfigError(
@@ -178,16 +177,6 @@ class StageBuilder:
             seed=stream_seed(options.seed, "dropout"),
             **_of_recipe(plan.recipe, stage),
         )
-
-
-def require_logits(options: SearchConfig, method: Method) -> None:
-    """Raise if rate or decay of logits are set for a method that learns none by Adam."""
-    for name in ("logits_lr", "logits_weight_decay"):
-        if getattr(options, name) is not None and not isinstance(method, LearnsLogits):
-            raise ConfigError(
-                f"the method {options.method} has no logits that Adam learns, and no {flag_name(name)}; "
-                "leave it out, or use a method that has them, such as darts"
-            )
 
 
 def build_supernet(plan: SearchPlan, stage: StagePlan, images: Images) -> ParentNetwork:
