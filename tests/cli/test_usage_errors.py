@@ -30,6 +30,11 @@ def cook(dish: str, /, *, heat: Literal["low", "high"] = "low", minutes: int = 3
         ("cook egg ham", "nothing takes the argument 'ham'; leave it out, or see xnas cook --help"),
         ("cook", "xnas cook needs DISH; see xnas cook --help"),
         ("cook egg --minutes", "--minutes needs a value; see xnas cook --help"),
+        ("cook egg --minutes --heat low", "--minutes needs a value; see xnas cook --help"),
+        (
+            "cook egg --minutes -1,2",
+            "--minutes needs a value; '-1,2' begins with -, so write --minutes=-1,2; see xnas cook",
+        ),
     ],
 )
 def test_the_message_names_fault_value_and_what_works(words, message):

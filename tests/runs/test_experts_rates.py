@@ -12,6 +12,7 @@ from xnas.runs.experts_rates import parse_experts_lr
         ("matched", "matched"),
         ("matched-by-kind", "matched-by-kind"),
         (0.25, 0.25),
+        (0.123456789, 0.123456789),
         ("0.25", 0.25),
         ("paper,matched", {"normal": "paper", "reduction": "matched"}),
         ("1e-3, 0.1", {"normal": 1e-3, "reduction": 0.1}),
@@ -26,6 +27,8 @@ def test_one_rate_or_one_for_each_kind(given, rates):
     [
         ("fast", "must be paper, matched, matched-by-kind or a number above 0 .* got 'fast'$"),
         ("", "got ''$"),
+        (0.0, "got '0'$"),
+        (0, "got '0'$"),
         ("nan", "got 'nan'"),
         ("paper,", "must be paper, matched or a number .* got '' in 'paper,'"),
         ("0.1,0", "got '0' in '0.1,0'"),

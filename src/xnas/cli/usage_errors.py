@@ -40,9 +40,18 @@ def usage_message(error: CycloptsError) -> str:
         wanted = kinds_in_words(error.target_type, unset=False)
         return f"{error.token.keyword} must be {wanted}, got {brief(error.token.value)}; {look}"
     if isinstance(error, MissingArgumentError) and error.argument:
-        fault = "needs a value" if error.keyword else f"needs {error.argument.name}"
+        fault = _without_value(error) if error.keyword else f"needs {error.argument.name}"
         return f"{error.keyword or command} {fault}; {look}"
     return f"{re.sub(r'[.]$', '', str(error))}; {look}"
+
+
+def _without_value(error: MissingArgumentError) -> str:
+    """What is missing; a word that begins with - is no value unless = joins it."""
+    words = [*(error.root_input_tokens or ()), ""]
+    following = words[words.index(error.keyword) + 1] if error.keyword in words else ""
+    if re.match(r"-\S*\d", following) and not following.startswith("--"):
+        return f"needs a value; {brief(following)} begins with -, so write {error.keyword}={following}"
+    return "needs a value"
 
 
 def _commands(error: CycloptsError) -> list[str]:

@@ -23,7 +23,7 @@ def parse_experts_lr(given: str | float) -> Rate | dict[str, Rate]:
     >>> parse_experts_lr("paper,0.1")
     {'normal': 'paper', 'reduction': 0.1}
     """
-    parts = str(given).split(",")
+    parts = [f"{given:g}"] if isinstance(given, float) else str(given).split(",")
     if len(parts) == 1:
         return _rate(parts[0], given, get_args(Derived))
     if len(parts) != len(KINDS):
@@ -38,11 +38,11 @@ def _rate(text: str, given: str | float, names: tuple[Derived, ...]) -> Rate:
         if text.strip() == name:
             return name
     try:
-        number = float(text)
+        number = float(text if isinstance(given, str) else given)
     except ValueError:
         number = 0.0
     if not 0 < number < LARGEST:
         wanted = alternatives([*names, f"a number above 0 and below {LARGEST:g}"])
-        where = "" if str(given) == text else f" in {given!r}"
+        where = f" in {given!r}" if isinstance(given, str) and given != text else ""
         raise ConfigError(f"--experts-lr must be {wanted}, got {text!r}{where}")
     return number
