@@ -28,6 +28,7 @@ from xnas.methods.darts import Darts
 from xnas.methods.game import Game
 from xnas.methods.passes import Looks, Passes, Seen
 from xnas.methods.protocol import (
+    Charging,
     Correcting,
     EpochAware,
     EpochClosing,
@@ -44,6 +45,7 @@ from xnas.methods.xnas import experts_learning_rates, learning_rate_of, xnas
 
 __all__ = [
     "METHODS",
+    "Charging",
     "Correcting",
     "Darts",
     "EpochAware",

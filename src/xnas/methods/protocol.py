@@ -79,6 +79,23 @@ class ExpertAdvice(Method, Protocol):
 
 
 @runtime_checkable
+class Charging(ExpertAdvice, Protocol):
+    """Lets experts pay prices, so that limits on the model have a say in what is learned.
+
+    `ExpertsOptimizer` is one. With other methods a limit only narrows the choice of the final cell.
+    """
+
+    def charge(self, mixture: Tensor, prices: Tensor) -> None:
+        """Take prices (forecasters, experts) from the rewards of every round from now on.
+
+        The tensors that a captured step reads have to stay the same from the first call on.
+        """
+
+    def cumulative_rewards(self, mixture: Tensor) -> Tensor:
+        """Return each expert's sum of rewards (forecasters, experts) after prices."""
+
+
+@runtime_checkable
 class LearnsLogits(Protocol):
     """A method whose logits Adam learns, at the `logits_lr` and `logits_weight_decay` of a `Game`."""
 
