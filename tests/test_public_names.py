@@ -54,7 +54,9 @@ def test_importing_says_nothing_and_loads_no_tools_and_torch_when_it_is_needed()
         "import sys, xnas.process.interrupt; early = 'torch' in sys.modules; "
         "from xnas import *; import torch; "
         "assert Classifier is xnas.Classifier; "
-        "print(early, [m for m in ('matplotlib', 'cyclopts', 'triton') if m in sys.modules], "
+        "import xnas.samplers, xnas.workers, xnas.runs.sampling.sample_job; "
+        "tools = ('matplotlib', 'cyclopts', 'triton', 'optuna', 'ray', 'networkx'); "
+        "print(early, [m for m in tools if m in sys.modules], "
         "torch.cuda.is_initialized()); "
         "import xnas.cli; print('matplotlib' in sys.modules)"  # only commands that draw import it
     )

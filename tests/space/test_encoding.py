@@ -129,9 +129,9 @@ def test_mutations_of_a_nasbench201_cell_reach_all_neighbours_alike():
     assert all(abs(count - 1000) <= 160 for count in counts.values())  # five standard deviations
 
 
-def test_draws_are_uniform():
+@pytest.mark.parametrize("per_cell", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_draws_are_uniform(per_cell):
     encoding, draw = encoding_of("nasbench201"), Random(0)
-    per_cell = 3
     tuples = Counter(encoding.draw(draw) for _ in range(per_cell * encoding.size))
     chi_square = sum((n - per_cell) ** 2 / per_cell for n in tuples.values())
     chi_square += (encoding.size - len(tuples)) * per_cell
