@@ -5,6 +5,8 @@ from method_games import build, game, near, row
 
 from xnas.methods.gaea import eg_step
 from xnas.methods.pc_darts import Nodes, PartialDarts, PartialGaea, edge_gradient
+from xnas.nn.forecaster import Forecaster
+from xnas.nn.partial import PartialForecaster
 
 ALPHA = torch.tensor([[0.2, -0.1, 0.4], [0.0, 0.3, -0.2], [0.1, 0.1, 0.1]]).double()
 B = torch.tensor([0.1, -0.2, 0.3]).double()
@@ -70,3 +72,35 @@ def test_strengths_are_products():
     mixtures, method = build("gaea-pc")
     strengths = method.strengths(mixtures["normal"])
     torch.testing.assert_close(strengths, torch.full((4, 5), 0.1).double())
+
+
+def test_with_all_channels_it_is_darts_with_weights_of_edges():
+    """K = 1: DARTS by autograd, cells multiplying by softmax(b) · softmax(α), one Adam for both."""
+    mixture, method = made(PartialDarts)
+    alpha = method.logits[0].detach().clone().requires_grad_()
+    b = method.edge_logits["normal"].detach().clone().requires_grad_()
+    group = method.adam.param_groups[0]
+    how = {name: group[name] for name in ("lr", "betas", "eps", "weight_decay")}
+    adam = torch.optim.Adam([alpha, b], **how)
+    target = torch.tensor([0.3, -0.2, 0.1]).double()
+    experts = {
+        str(n): torch.nn.Conv2d(4, 4, 1, bias=False).double().requires_grad_(False) for n in range(3)
+    }
+    edges = [PartialForecaster(experts, channels=4, parts=1) for _ in range(3)]
+    plain = [Forecaster(experts, own_mixture=False) for _ in range(3)]
+    x = torch.randn(2, 4, 5, 5, dtype=torch.float64)
+
+    def loss(forecasters, w):
+        node = sum(edge(x, w[n]) for n, edge in enumerate(forecasters))
+        return ((node.mean((0, 2, 3))[:3] - target) ** 2).sum()
+
+    for _ in range(5):
+        weights = method.weights("rewards", None)["normal"].requires_grad_()
+        (mixture.grad,) = torch.autograd.grad(loss(edges, weights), weights)
+        method.step()
+        adam.zero_grad()
+        loss(plain, b.softmax(0)[:, None] * alpha.softmax(-1)).backward()
+        adam.step()
+    torch.testing.assert_close(method.logits[0].detach(), alpha.detach())
+    torch.testing.assert_close(method.edge_logits["normal"].detach(), b.detach())
+    torch.testing.assert_close(method.strengths(mixture), b.softmax(0)[:, None] * alpha.softmax(-1))

@@ -137,3 +137,10 @@ def test_a_method_of_differences_needs_float32(published):
     assert planned(device=GPU).precision == "bf16"
     with pytest.raises(ConfigError, match=r"method published takes differences .* --precision fp32"):
         planned(method="published", precision="bf16")
+
+
+@pytest.mark.parametrize("name", ["darts2", "lambda"])
+def test_second_order_and_lambda_are_methods_of_differences(name):
+    assert planned(method=name, device=GPU).precision == "fp32"
+    with pytest.raises(ConfigError, match=rf"method {name} takes differences .* --precision fp32"):
+        planned(method=name, precision="bf16")

@@ -18,6 +18,7 @@ from xnas import ConfigError, DatasetError, Genotype, resume_search, search
 from xnas.benchmarks import SurrogateBenchmark, TabularBenchmark
 from xnas.engine import load_checkpoint
 from xnas.errors import DamagedFileError
+from xnas.methods import METHODS
 from xnas.process.interrupt import Interrupted
 from xnas.records import Judgement, SearchEpoch
 from xnas.runs.briefing import cautions
@@ -126,6 +127,27 @@ def test_a_search_never_uses_the_truth(tmp_path, watched, request, other):
     assert result.ledgers == watched.ledgers
     assert told(result.out) == told(watched.out)
     assert equal(*(final_state(run.out) for run in (watched, result)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(METHODS))
+def test_no_method_uses_the_truth(tmp_path, request, name):
+    space = "darts" if name == "pdarts" else "nasbench201"
+    known = request.getfixturevalue("cells" if space == "darts" else "truth")
+    settings = {"method": name, "space": space, "cells": 3 if space == "darts" else 1}
+    settings["epochs"] = 6 if METHODS[name].stages_on(space) else 3
+    if METHODS[name].recipe_on(space).partial_channels or name == "drnas-progressive":
+        settings["channels"] = 12
+    runs = [
+        search(quick(out=tmp_path / str(number), truth=table, **settings), stripes())
+        for number, table in enumerate((known, None))
+    ]
+    first, second = (metrics(run.out) for run in runs)
+    assert all(line.pop("truth") is not None for line in first)
+    assert all(line.pop("truth") is None for line in second)
+    assert first == second
+    assert told(runs[0].out) == told(runs[1].out)
+    assert equal(*(final_state(run.out) for run in runs))
 
 
 def test_a_stopped_search_goes_on_with_its_truth(tmp_path, truth, watched, monkeypatch):
