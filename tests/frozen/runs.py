@@ -143,6 +143,12 @@ RUNS = {
             "search-streamed", "search", {"stream": True, "image_size": 8, "batch_size": 4}, image_folder
         ),
         Run("search-fused", "search", {"backend": "fused", "relaxation": 0.02}),
+        Run("search-fused-darts", "search", {"backend": "fused", "method": "darts"}),
+        Run(
+            "search-fused-nasbench201",
+            "search",
+            {"backend": "fused", "space": "nasbench201", "cells": 1, "relaxation": 0.02},
+        ),
         Run(
             "search-guards",
             "search",
