@@ -79,3 +79,10 @@ def test_edges_that_lead_by_less_than_noise_are_counted():
 
 def test_edges_of_the_histogram_do_not_cross_zero():
     assert 0.0 in HISTOGRAM_EDGES
+
+
+def test_edges_that_a_limit_has_changed_are_not_counted():
+    ledger, _ = played(0.1 * torch.randn(100, 1, 2).double())
+    close = choice(0.01)
+    limited = replace(close, limited=True, decided_by="limit")
+    assert undecided([close, limited], {"normal": ledger}) == (close,)

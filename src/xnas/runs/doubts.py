@@ -62,11 +62,12 @@ def doubt(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> tuple
 
 
 def compared(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> list[EdgeChoice]:
-    """Kept edges that had a choice, in mixtures with a ledger."""
+    """Kept edges that had a choice which no limit took from them, in mixtures with a ledger."""
     return [
         choice
         for choice in choices
         if choice.kept
+        and not choice.limited
         and choice.kind in ledgers
         and choice.lead is not None
         and choice.runner_up is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ from xnas.engine import (
     worries,
 )
 from xnas.engine.distributed import Ranks, join_ranks
+from xnas.engine.search import Standing
 from xnas.engine.search_state import SEARCH_FORMAT
 from xnas.errors import ConfigError, FinishedError, GenotypeError, RoundError, VersionError
 from xnas.methods import ledgers
-from xnas.records import EpochCost, Gap, SearchEpoch
+from xnas.records import EdgeChoice, EpochCost, Gap, SearchEpoch
 from xnas.runs.backends import is_captured
 from xnas.runs.briefing import cautions, forecast, introduction, stage_line
+from xnas.runs.cell_costs import first_files, saved_times
 from xnas.runs.displays import Callback, SearchDisplay, showing
 from xnas.runs.doubts import doubt, undecided
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
@@ -40,6 +42,7 @@ from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.results import SearchResult
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.search_config import SearchConfig
+from xnas.runs.search_limits import SearchLimits
 from xnas.runs.sources import EMBEDDED, GivenImages, config_and_data, given_data
 from xnas.runs.tensorboard import search_curves
 from xnas.runs.truth import (
@@ -87,9 +90,12 @@ def search(
     truth = load_truth(config.truth, config.space)
     with _showing(display, ranks, callbacks, quiet=config.quiet) as shown:
         images = load_data(given, config) if isinstance(given, str) else given
-        job = SearchJob(prepare(config, images, ranks), images, truth, shown)
+        prepared = prepare(config, images, ranks)
+        limits = SearchLimits.of(prepared, images)
+        job = SearchJob(prepared, images, truth, shown, limits)
         place = given if isinstance(given, str) else None
-        return begin(SEARCH, job, images, data=place, display=shown)
+        times = first_files(None if limits is None else limits.costs)
+        return begin(SEARCH, job, images, data=place, display=shown, first=times)
 
 
 def resume_search(
@@ -113,9 +119,11 @@ def resume_search(
         def truth(path: Path | None, space: str) -> Benchmark | None:
             return truth_again(path, space, shown.warn)
 
-        def build(_: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
-            benchmark = truth(config.truth, config.space)
-            return SearchJob(prepare(config, images, ranks), images, benchmark, shown)
+        def build(folder: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
+            benchmark, prepared = truth(config.truth, config.space), prepare(config, images, ranks)
+            times = saved_times(folder.path) if config.max_latency is not None else None
+            limits = SearchLimits.of(prepared, images, times)
+            return SearchJob(prepared, images, benchmark, shown, limits)
 
         return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)
 
@@ -129,9 +137,11 @@ class SearchJob:
         images: Images,
         truth: Benchmark | None,
         display: SearchDisplay,
+        limits: SearchLimits | None = None,
     ) -> None:
         """`truth` is a benchmark that is asked for cells, for the record alone."""
         self.prepared, self.images, self.display = prepared, images, display
+        self.limits = limits
         self.truth = None if truth is None else truth.on(images.name)
         self.search, self.ranks = prepared.search, prepared.search.ranks
         self.device = self.search.device
@@ -157,18 +167,21 @@ class SearchJob:
 
     def introduction(self) -> list[str]:
         """What was chosen, how large the search is, and which accuracies it is watched by."""
+        limited = [] if self.limits is None else self.limits.lines(self.config.method)
         watched = [] if self.truth is None else [self.truth.line]
-        return introduction(self.prepared, self.images) + watched
+        return introduction(self.prepared, self.images) + limited + watched
 
     def cautions(self) -> list[str]:
         """Warnings before the first round."""
         return cautions(self.prepared, self.images)
 
     def begin_epoch(self) -> None:
-        """Set the rates and the order of the images; capture a round where rounds are replayed."""
+        """Set rates, prices and the order of the images; capture a round where rounds are replayed."""
         if self.search.round_in_epoch == 0:
             self._enter_stage()
             self.search.begin_epoch()
+            if self.limits is not None:
+                self.limits.charge(self.prepared)
         if self.replay is None and is_captured(self.search, self.config.backend):
             self.replay = captured_round(self.search)
 
@@ -209,9 +222,18 @@ class SearchJob:
             self.replay = None  # the captured round is no longer the one to play; its memory is freed
         if search.epoch <= search.settings.warmup_epochs:
             return record
-        truth = None if self.truth is None else truth_of(search, self.truth)
-        cell = search.standing().cell(space_of(search))
+        if self.limits is not None:
+            self.limits.follow(self.prepared)
+        cell = self._cell()
+        truth = None if self.truth is None else truth_of(search, self.truth, cell)
         return replace(record, cell=json.loads(cell.to_json()), truth=truth)
+
+    def _cell(self) -> Genotype:
+        """The cell that the search would give now: the strongest within the limits."""
+        standing = self.search.standing()
+        if self.limits is None:
+            return standing.cell(space_of(self.search))
+        return self.limits.cells.strongest(standing).genotype
 
     def curves(self, record: SearchEpoch) -> dict[str, float]:
         """Losses, accuracies, entropies, experts and rewards."""
@@ -228,13 +250,16 @@ class SearchJob:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds."""
-        return search_state(self.search)
+        limits = {} if self.limits is None else {"limits": self.limits.state()}
+        return search_state(self.search) | limits
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint, in its stage."""
         self.prepared = self.prepared.resumed(state)
         self.search = self.prepared.search
         restore_search(self.search, state)
+        if self.limits is not None:
+            self.limits.restore(state.get("limits", {}))
 
     def remember(self, records: Sequence[SearchEpoch]) -> None:
         """Do not repeat warnings; raises if the benchmark is not the one of the epochs before."""
@@ -247,14 +272,14 @@ class SearchJob:
         search, space = self.search, space_of(self.search)
         self._require_whole()
         standing = search.standing()
-        choices = standing.choices(space)
+        choices, limited = self._choices(standing)
         genotype = chosen_cells(choices, space)
         why: dict[str, object] = {"format": "xnas-discretization", "version": 1}
-        why["edges"] = [asdict(choice) for choice in choices]
+        why["edges"] = [choice.to_json() for choice in choices]
         if genotype.one_line is not None:
             with_none = strongest_cell(standing.strengths, standing.alive, space).one_line
             why |= {"arch": genotype.one_line, "arch_with_none": with_none}
-        folder.write_json("discretization.json", why)
+        folder.write_json("discretization.json", why | limited)
         books = ledgers(search.method, search.mixtures)
         if books:
             head = {"format": "xnas-ledger", "version": 1}
@@ -272,6 +297,15 @@ class SearchJob:
             ledgers=books,
             undecided=undecided(choices, books),
         )
+
+    def _choices(self, standing: Standing) -> tuple[Sequence[EdgeChoice], dict[str, object]]:
+        """Every edge of the final cell, and what limits add to the reasons."""
+        limits = self.limits
+        if limits is None:
+            return standing.choices(space_of(self.search)), {}
+        cell = limits.cells.strongest(standing, measured=True)
+        self.display.say(limits.cells.line(cell))
+        return limits.explained(cell.choices, self.prepared), {"limits": limits.to_json(cell)}
 
     def _require_whole(self) -> None:
         """Raise unless every round of the horizon was played, or nothing was left to learn."""

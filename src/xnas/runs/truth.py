@@ -177,10 +177,10 @@ def space_of(engine: Search) -> SearchSpace:
     return space
 
 
-def truth_of(engine: Search, benchmark: Benchmark) -> Truth | Judgement:
+def truth_of(engine: Search, benchmark: Benchmark, cell: Genotype) -> Truth | Judgement:
     """Ask for the present cell; nothing of the answer goes back to the search."""
     space, standing = space_of(engine), engine.standing()
     with_none = None
     if NONE in space.operations and space.kept_edges is None:
         with_none = strongest_cell(standing.strengths, standing.alive, space)
-    return benchmark.truth(standing.cell(space), with_none)
+    return benchmark.truth(cell, with_none)
