@@ -6,8 +6,9 @@ import pytest
 from runs_written import GENOTYPE, sampling, search, training, written
 
 from xnas import Genotype
-from xnas.runs.listing.own_kinds import cell_words
+from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, cell_words
 from xnas.runs.listing.runs_in import runs_in
+from xnas.space import genotype
 
 
 def only(folder):
@@ -48,6 +49,47 @@ def test_a_fit_shows_its_winner_and_the_test_of_it(tmp_path):
     written(tmp_path / "other", "fit", {"fit.json": {"rows": 3, "test": None}})
     other = next(run for run in runs_in(tmp_path) if "other" in run.path)
     assert (other.method, other.validation) == (None, None)
+
+
+@pytest.mark.parametrize("make", [search, sampling])
+@pytest.mark.parametrize(
+    ("saved", "state", "words"),
+    [
+        ({"a": 1}, "damaged", "genotype.json is damaged: it holds no cell; restore it from a copy"),
+        ({}, "damaged", "it holds no cell"),
+        (GENOTYPE | {"arch": 3}, "damaged", "it holds no cell"),
+        (GENOTYPE | {"version": 2}, "unreadable", "genotype.json has version 2, this xnas reads 1"),
+    ],
+)
+def test_a_run_whose_cell_cannot_be_read_has_no_next_command(tmp_path, make, saved, state, words):
+    folder = make(tmp_path / "run")
+    (folder / "genotype.json").write_text(json.dumps(saved))
+    run = only(tmp_path)
+    assert (run.state, run.next_command) == (state, None)
+    assert words in run.fault
+
+
+@pytest.mark.parametrize("saved", [{"top1": "x"}, {"top1": 3}, {"top1": None}, {}])
+@pytest.mark.parametrize("name", ["test.json", "evaluation.json"])
+def test_an_accuracy_that_is_none_is_damage(tmp_path, name, saved):
+    if name == "test.json":
+        training(tmp_path / "run")
+    else:
+        (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text(json.dumps(saved))
+    run = only(tmp_path)
+    assert (run.state, run.next_command) == ("damaged", None)
+    assert f"{name} is damaged: it holds no accuracy" in run.fault
+
+
+def test_a_training_without_test_images_has_no_test(tmp_path):
+    (training(tmp_path / "run") / "test.json").unlink()
+    run = only(tmp_path)
+    assert (run.state, run.test) == ("finished", None)
+
+
+def test_cells_are_known_by_the_format_that_the_space_writes():
+    assert (GENOTYPE_FORMAT, GENOTYPE_VERSION) == (genotype.FORMAT, genotype.VERSION)
 
 
 def test_evaluations_and_exports_are_known_by_their_files(tmp_path):

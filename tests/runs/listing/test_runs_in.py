@@ -41,6 +41,16 @@ def test_the_run_that_changed_last_comes_first_and_commands_fit_states(tmp_path)
     ]
 
 
+def test_a_report_and_figures_that_are_drawn_later_leave_a_run_its_age(tmp_path):
+    search(tmp_path / "older", age=100)
+    search(tmp_path / "newer", age=1)
+    before = runs_in(tmp_path)
+    (tmp_path / "older/report.html").touch()
+    (tmp_path / "older/figures").mkdir()
+    assert runs_in(tmp_path) == before
+    assert [run.changed for run in before] == [1e9 - 1, 1e9 - 100]
+
+
 def test_images_in_memory_are_resumed_by_a_call(tmp_path):
     config = WHOLE | {"kind": "search", "data": None, "config": {}}
     written(tmp_path / "run", "search", {"config.json": config})
@@ -117,7 +127,7 @@ def test_links_pipes_and_folders_in_the_place_of_files_do_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize("strange", [None, [], {}, "x", -1, 1e400, 10**400, True, [[1]], {"arch": 3}])
-def test_values_of_any_kind_are_taken_or_left(tmp_path, strange):
+def test_values_of_any_kind_are_at_worst_damage(tmp_path, strange):
     run = search(tmp_path / "run")
     trained = training(tmp_path / "trained")
     for folder, name in ((run, "metrics.jsonl"), (run, "genotype.json"), (trained, "test.json")):
@@ -129,7 +139,7 @@ def test_values_of_any_kind_are_taken_or_left(tmp_path, strange):
         config |= {"data": strange, "config": dict.fromkeys(config["config"], strange)}
         (folder / "config.json").write_text(json.dumps(config))
     for found in runs_in(tmp_path):
-        assert found.state == "finished"
+        assert (found.state, found.next_command) == ("damaged", None)
         json.dumps(found.validation, allow_nan=False)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from reprlib import repr as brief
 from shlex import quote
 from typing import Any
 
+from xnas.errors import DamagedFileError, VersionError
 from xnas.runs.listing.kinds import (
     METRICS,
+    REMEDY,
     RUN_KINDS,
     Description,
     RunFiles,
@@ -20,8 +23,11 @@ from xnas.runs.listing.kinds import (
 )
 
 GENOTYPE = "genotype.json"
+GENOTYPE_FORMAT, GENOTYPE_VERSION = "xnas-genotype", 1
+"""As `xnas.space` writes it, which imports torch."""
 LEDGER = "ledger.jsonl"
 EVALUATION = "evaluation.json"
+TEST = "test.json"
 CARD = "model.json"
 FIT = "fit.json"
 COMPARISON = "comparison.json"
@@ -34,7 +40,7 @@ def describe_search(files: RunFiles) -> Description:
     return Description(
         **_common(files),
         method=text(settings.get("method")),
-        cell=cell_words(files.json(GENOTYPE) or mapping(newest.get("cell"))),
+        cell=_found_cell(files) or cell_words(mapping(newest.get("cell"))),
         done=len(files.metrics),
         planned=whole(settings.get("epochs")),
         validation=number(newest.get("valid_accuracy")),
@@ -53,7 +59,7 @@ def describe_training(files: RunFiles) -> Description:
         done=len(epochs),
         planned=whole(files.settings.get("epochs")),
         validation=_largest(epochs),
-        test=number(files.json("test.json").get("top1")),
+        test=_accuracy(files, TEST) if files.has(TEST) else None,
         next_command=f"xnas export {quote(str(files.path))}",
     )
 
@@ -66,7 +72,7 @@ def describe_sampling(files: RunFiles) -> Description:
     return Description(
         **_common(files),
         method=text(files.settings.get("sampler")),
-        cell=cell_words(files.json(GENOTYPE)),
+        cell=_found_cell(files),
         done=len(told) if planned is None else min(len(told), planned),  # those refused do not count
         planned=planned,
         validation=_largest(told),
@@ -93,8 +99,7 @@ def describe_fit(files: RunFiles) -> Description:
 
 def describe_evaluation(files: RunFiles) -> Description:
     """The accuracy."""
-    saved = files.json(EVALUATION)
-    return Description(data=text(saved.get("data")), test=number(saved.get("top1")))
+    return Description(data=text(files.json(EVALUATION).get("data")), test=_accuracy(files, EVALUATION))
 
 
 def describe_export(files: RunFiles) -> Description:
@@ -143,6 +148,30 @@ def cell_words(genotype: Mapping[str, Any]) -> str | None:
         names = list(_operations(mapping(genotype.get("normal")).get("nodes")))
     counted = Counter(names).most_common()
     return ", ".join(f"{count} {name}" for name, count in counted) or None
+
+
+def _found_cell(files: RunFiles) -> str | None:
+    """The operations of the cell that a run found, if it has; raises if its file holds none."""
+    if not files.has(GENOTYPE):
+        return None
+    saved = files.json(GENOTYPE)
+    words = cell_words(saved)
+    if saved.get("format") != GENOTYPE_FORMAT or words is None:
+        raise DamagedFileError(f"{files.path / GENOTYPE} is damaged: it holds no cell; {REMEDY}")
+    if saved.get("version") != GENOTYPE_VERSION:
+        raise VersionError(
+            f"{files.path / GENOTYPE} has version {brief(saved.get('version'))}, this xnas reads "
+            f"{GENOTYPE_VERSION}; look at it with the version that wrote it"
+        )
+    return words
+
+
+def _accuracy(files: RunFiles, name: str) -> float:
+    """The accuracy in a file of an evaluation; raises if there is none."""
+    share = number(files.json(name).get("top1"))
+    if share is None or not 0 <= share <= 1:
+        raise DamagedFileError(f"{files.path / name} is damaged: it holds no accuracy; {REMEDY}")
+    return share
 
 
 def _operations(nodes: object) -> Iterator[str]:

@@ -27,6 +27,8 @@ DEPTH = 3
 OTHERS = "look at it with the version that wrote it"
 INNER = {"best", "checkpoints", "figures", "tensorboard"}
 """Folders of a run that are no runs, though one of them holds a model."""
+DRAWN = {"figures", "report.html"}
+"""What can be drawn of a run at any time: it says nothing of the run's age."""
 
 
 class _ForeignError(Exception):
@@ -155,10 +157,11 @@ def _following(
 
 
 def _changed(folder: Path) -> float:
-    """When a file in a folder last changed."""
+    """When a file of a run in its folder last changed."""
     try:
         with os.scandir(folder) as entries:
-            times = [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
+            kept = [entry for entry in entries if entry.name not in DRAWN]
+            times = [entry.stat(follow_symlinks=False).st_mtime for entry in kept]
         return max(times, default=folder.lstat().st_mtime)
     except OSError:  # it was removed meanwhile
         return 0.0
