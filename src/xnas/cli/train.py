@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import say
+from xnas.cli.printing import report_lines, say
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.train_config import TrainConfig, TrainOptions
@@ -44,12 +44,13 @@ def train(
     from xnas.engine.distributed import speaks  # noqa: PLC0415
     from xnas.runs import folds  # noqa: PLC0415
     from xnas.runs import train as job  # noqa: PLC0415
+    from xnas.runs.fold_folders import is_set_of_folds  # noqa: PLC0415
     from xnas.runs.progress import TrainProgress  # noqa: PLC0415
     from xnas.runs.sources import data_of  # noqa: PLC0415
     from xnas.space.architecture import run_of  # noqa: PLC0415
 
     quiet = typed.get("quiet", False) or not speaks()
-    if resume is not None and cell is None and folds.is_set_of_folds(resume):
+    if resume is not None and cell is None and is_set_of_folds(resume):
         _end(folds.resume_folds(resume, quiet=quiet, **changes(typed)), quiet=quiet)
         return
     if resume is None and cell is not None and typed.get("fold") == folds.EVERY:
@@ -112,6 +113,7 @@ def farewell(result: TrainResult) -> str:
     lines += [
         f"{size}, {seconds:,.0f} s of training",
         f"run folder: {result.out} (model.json, model.safetensors, test.json, metrics.jsonl)",
+        *report_lines(result.out),
         _next(result.out),
     ]
     return "\n".join(lines)

@@ -209,8 +209,11 @@ def _read_json(folder: Path) -> dict[str, Any]:
         saved = json.loads(content) if len(content) <= MOST_CARD_BYTES else f"{len(content):,} bytes"
     except FileNotFoundError:
         what = "no such folder" if not folder.exists() else f"{CARD_FILE} is not there"
+        inner = min(folder.glob(f"*/{CARD_FILE}"), default=None)  # of a set of trainings
+        such = "" if inner is None else f", such as {inner.parent}"
         raise ConfigError(
-            f"no trained model in {folder}: {what}; give the run folder of a training that has ended"
+            f"no trained model in {folder}: {what}; give the run folder of a training that has "
+            f"ended{such}"
         ) from None
     except OSError as error:
         raise ConfigError(

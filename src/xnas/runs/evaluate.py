@@ -18,6 +18,7 @@ from xnas.process.advance import Advance, unwatched
 from xnas.process.devices import pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
+from xnas.runs.fold_folders import require_one_run
 from xnas.runs.model_options import EvaluateConfig
 from xnas.runs.run_data import is_its_own, load_own_data, place_of
 from xnas.runs.sources import require_outside
@@ -53,6 +54,7 @@ def evaluate_run(
     place = place_of(run) if data is None else data
     if config.out is not None and isinstance(place, str):
         require_outside(config.out, place)
+    require_one_run(run)
     if run.is_dir():
         _require_nothing_for_files(run, config)
     if config.cell is not None:

@@ -22,13 +22,13 @@ from xnas.options import saved_options
 from xnas.process.folder import storage_errors
 from xnas.runs.cells import architecture_of
 from xnas.runs.config_file import as_json, read_json
+from xnas.runs.fold_folders import NAME
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.train import resume_training, train
 from xnas.runs.train_config import TrainConfig, resolve_images
 from xnas.space.architecture import ARCHITECTURES, run_of
 
-NAME = "folds.json"
 FORMAT, VERSION = "xnas-folds", 1
 EVERY = "all"
 """Of the option `fold`: one training for each."""
@@ -84,11 +84,6 @@ def resume_folds(path: Path | str, *, quiet: bool = False, **changes: Any) -> Fo
     `changes` are settings that a resumed training may be given; folds that begin now also take them.
     """
     return _go_through(Path(path), quiet=quiet, changes=changes)
-
-
-def is_set_of_folds(path: Path) -> bool:
-    """Whether this is the folder of a set of trainings."""
-    return (path / NAME).is_file()
 
 
 def _go_through(out: Path, *, quiet: bool, changes: dict[str, Any]) -> FoldsResult:

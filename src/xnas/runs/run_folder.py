@@ -21,6 +21,7 @@ from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import is_plain, is_scratch, sweep, whole_file
 from xnas.process.folder import require_no_link, storage_errors
 from xnas.runs.config_file import NAME, ConfigFile, as_json
+from xnas.runs.fold_folders import require_one_run
 from xnas.runs.lock import locked
 from xnas.runs.metrics_file import MetricsFile
 from xnas.space.architecture import ARCHITECTURES
@@ -100,6 +101,7 @@ class RunFolder:
             require_no_link(path)
             if not path.is_dir():
                 raise ConfigError(f"there is no folder {path}; give the folder of a run")
+            require_one_run(path)
             if not (path / NAME).is_file():
                 raise ConfigError(
                     f"{path} is no run folder: config.json is not there; a run that was killed before "

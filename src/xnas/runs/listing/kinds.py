@@ -43,6 +43,10 @@ class RunKind:
     """Reads what a list shows; may raise a DamagedFileError."""
     sign: str = CONFIG
     """The file that every such folder has. Those with config.json are told apart by its `kind`."""
+    ended: Callable[[RunFiles], bool] | None = None
+    """Whether a run is finished, where its last file is there from the start."""
+    resumed_by: str | None = None
+    """The command that resumes such a run, if it is not the kind's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
