@@ -17,7 +17,7 @@ from xnas.errors import ConfigError, VersionError
 from xnas.records import ListedRun, State
 from xnas.runs.config_file import FORMAT, KINDS, MOST_BYTES, VERSION, read_json
 from xnas.runs.config_file import NAME as CONFIG
-from xnas.runs.listing import own_kinds  # noqa: F401 - registers ours
+from xnas.runs.listing import folds_kind, own_kinds  # noqa: F401 - register ours
 from xnas.runs.listing.kinds import REMEDY, RUN_KINDS, Description, RunFiles, RunKind, text
 from xnas.runs.lock import is_held
 from xnas.runs.resume_command import ResumeCommand
@@ -97,7 +97,7 @@ def _listed(folder: Path) -> ListedRun | None:
         kind = RUN_KINDS[name]
         noun = kind.noun
         files = RunFiles(folder, config)
-        state = _state(folder, kind)
+        state = _state(files, kind)
         found = kind.describe(files)
     except _ForeignError:
         return None
@@ -138,10 +138,11 @@ def _require_ours(folder: Path, config: Mapping[str, Any]) -> str:
     return str(kind)
 
 
-def _state(folder: Path, kind: RunKind) -> State:
-    if is_held(folder):
+def _state(files: RunFiles, kind: RunKind) -> State:
+    if is_held(files.path):
         return "running"
-    return "finished" if (folder / kind.last).is_file() else "stopped"
+    ended = files.has(kind.last) if kind.ended is None else kind.ended(files)
+    return "finished" if ended else "stopped"
 
 
 def _following(
@@ -153,7 +154,8 @@ def _following(
     if state != "stopped":
         return None
     in_memory = config.get("data") is None and name in KINDS
-    return str(ResumeCommand(program="xnas", kind=name, path=folder, in_memory=in_memory))
+    command = RUN_KINDS[name].resumed_by or name
+    return str(ResumeCommand(program="xnas", kind=command, path=folder, in_memory=in_memory))
 
 
 def _changed(folder: Path) -> float:
