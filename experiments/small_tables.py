@@ -15,6 +15,8 @@ from small_judges import (
 )
 from small_search import SmallSearch
 from small_searches import LATE, declared
+from xnas.paper.entropy_claims import entropy_claims
+from xnas.records import EntropyPoint, EntropyStudy
 
 ENTROPY = "entropy.json"
 """Numbers of `xnas reproduce entropy`, as it writes them."""
@@ -119,7 +121,15 @@ def entropy(results: Results) -> str:
         ]
         for (method, decay), found in points.items()
     ]
-    return table(header, rows)
+    return f"{table(header, rows)}\n\n{_entropy_verdicts(study)}"
+
+
+def _entropy_verdicts(study: Record) -> str:
+    """What the claims of `xnas reproduce entropy` say of these numbers."""
+    points = tuple(EntropyPoint(**point) for point in study["points"])
+    whole = EntropyStudy(**study | {"points": points})
+    rows = [[claim.statement, claim.measured, f"**{claim.verdict}**"] for claim in entropy_claims(whole)]
+    return table(("claim of the paper", "measured", "verdict"), rows)
 
 
 def _points_lost(point: Record) -> float:

@@ -130,8 +130,28 @@ def test_the_tables_have_a_line_of_every_variant(tmp_path):
     assert "`darts-600-xnas` |  | not measured yet" in small_tables.long(results)
     nothing = small_tables.small(Results(tmp_path / "empty"))
     assert small_tables.entropy(results) == "Not measured yet."
-    point = {"method": "darts", "weight_decay": 0.01, "entropy": 0.97}
-    points = [point | {"mixture_accuracy": 0.9, "cell_accuracy": share} for share in (0.4, 0.3)]
-    (tmp_path / "entropy.json").write_text(json.dumps({"points": points}), encoding="utf8")
-    assert "| `darts` | 0.01 | 0.9700, 0.9700 | 50.0, 60.0 |" in small_tables.entropy(results)
     assert "| `wipeout` | not measured yet |" in nothing
+
+
+def test_the_table_of_entropies_ends_with_both_verdicts(tmp_path):
+    points = [
+        {
+            "method": "darts",
+            "weight_decay": decay,
+            "seed": seed,
+            "entropy": entropy,
+            "mixture_accuracy": 0.9,
+            "cell_accuracy": cell,
+        }
+        for decay, entropy, cells in ((0.0, 0.8, (0.4, 0.3)), (0.1, 0.999, (0.5, 0.6)))
+        for seed, cell in enumerate(cells)
+    ]
+    study = {"epochs": 10, "learning_rate": 0.03, "points": points}
+    (tmp_path / "entropy.json").write_text(json.dumps(study), encoding="utf8")
+    told = small_tables.entropy(Results(tmp_path))
+    assert "| `darts` | 0 | 0.8000, 0.8000 | 50.0, 60.0 |" in told
+    rises, loses = told.splitlines()[-2:]
+    assert rises.startswith("| The mean normalized entropy increases")
+    assert rises.endswith("| **holds** |")
+    assert loses.startswith("| Dense mixtures lose more accuracy")
+    assert loses.endswith("| **does not hold** |")  # 40 and 30 points lost where 50 and 60 were
