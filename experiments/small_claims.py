@@ -10,6 +10,17 @@ import small_judges
 from claim_parts import Part, SearchClaim
 from claim_rules import LEAST_SAVED, MARGIN, SPARSE, UNIFORM
 from small_judges import EARLIER_PAIRS, GAP_MARGIN, PAIRS, UNIFORM_WEIGHT
+from small_remarks import (
+    ADAM,
+    ADDED,
+    CLIPPED,
+    FEW,
+    FEW_ROUNDS,
+    NOISE,
+    NONE_LEFT,
+    PACE,
+    TOO_MUCH,
+)
 from small_search import HELD, HELD_EPOCHS, HELD_WEIGHT
 from small_searches import LATE, of_variant
 
@@ -23,12 +34,6 @@ WITH_TWINS = [job for pair in PAIRS.items() for variant in pair for job in of_va
 EARLIER_TWINS = [
     job for pair in EARLIER_PAIRS.items() for variant in pair for job in of_variant(variant)
 ]
-ADDED = (
-    "This part was added later, with its rule, when two searches were known, those of `wipeout` and "
-    "`per-sample` with seed 0, and no other: all their experts were there until the last epoch, so that "
-    "the parts above could hardly show anything. Relaxation 0.03 and reward bound 0.03 let experts "
-    "leave earlier."
-)
 GAIN = (
     "It holds if the 95 % interval of the difference of true accuracies (Student's) lies above zero and "
     f"every run is above every run of the other kind; it does not if the interval lies below {MARGIN:g} "
@@ -55,6 +60,7 @@ CLAIMS = {
                 "not if it is smaller by as much in none.",
                 jobs=WITH_TWINS,
                 judge=small_judges.smaller_gap(),
+                remark=NONE_LEFT,
             ),
             Part(
                 statement="The cell at the end keeps more of the supernet's accuracy",
@@ -97,18 +103,21 @@ CLAIMS = {
                 "seeds; it does not hold if less with both.",
                 jobs=[*of_variant("no-wipeout"), *of_variant("wipeout")],
                 judge=small_judges.saves_time("wipeout"),
+                remark=NOISE,
             ),
             Part(
                 statement="Relaxation 0.1 saves time",
                 rule="As the first part.",
                 jobs=[*of_variant("no-wipeout"), *of_variant("relaxation-0.1")],
                 judge=small_judges.saves_time("relaxation-0.1"),
+                remark=f"{NOISE} {TOO_MUCH}",
             ),
             Part(
                 statement="Reward bound 0.1 saves time",
                 rule="As the first part, against the same bound without wipeout.",
                 jobs=[*of_variant("bound-0.1-no-wipeout"), *of_variant("bound-0.1")],
                 judge=small_judges.saves_time("bound-0.1"),
+                remark=NOISE,
             ),
             Part(
                 statement="The cell is kept",
@@ -122,14 +131,14 @@ CLAIMS = {
                 rule="As the first part.",
                 jobs=[*of_variant("no-wipeout"), *of_variant("relaxation-0.03")],
                 judge=small_judges.saves_time("relaxation-0.03", EARLIER_PAIRS),
-                remark=ADDED,
+                remark=f"{ADDED} {NOISE}",
             ),
             Part(
                 statement="Reward bound 0.03 saves time",
                 rule="As the first part, against the same bound without wipeout.",
                 jobs=[*of_variant("bound-0.03-no-wipeout"), *of_variant("bound-0.03")],
                 judge=small_judges.saves_time("bound-0.03", EARLIER_PAIRS),
-                remark=ADDED,
+                remark=f"{ADDED} {CLIPPED} {NOISE}",
             ),
             Part(
                 statement="Where experts leave earlier, the cell is kept",
@@ -153,12 +162,14 @@ CLAIMS = {
                 rule=f"{GAIN}. The part says the reverse: it holds where matching does not gain.",
                 jobs=[*of_variant("wipeout"), *of_variant("rate-paper")],
                 judge=small_judges.no_worse("rate-paper", "wipeout"),
+                remark=FEW,
             ),
             Part(
                 statement="Rates above the matched one are worse",
                 rule=f"Matched against 1, nine times as great. {GAIN}.",
                 jobs=[*of_variant("wipeout"), *of_variant("rate-1")],
                 judge=small_judges.gains_over("wipeout", "rate-1"),
+                remark=FEW,
             ),
             Part(
                 statement="With the rate of the paper's T mixtures become sparse",
@@ -188,12 +199,14 @@ CLAIMS = {
                 "four equal experts, with both seeds; it does not hold if both are below.",
                 jobs=of_variant("late-eg"),
                 judge=small_judges.recovers("late-eg"),
+                remark=f"{FEW_ROUNDS} {PACE}",
             ),
             Part(
                 statement="It does not recover under gradient descent with softmax at the same rate",
                 rule=f"Below {UNIFORM_WEIGHT:g} with both seeds; it does not hold if both are above.",
                 jobs=of_variant("late-softmax"),
                 judge=small_judges.stays_behind("late-softmax"),
+                remark=FEW_ROUNDS,
             ),
             Part(
                 statement="It gains more under EG than under gradient descent with softmax",
@@ -207,6 +220,7 @@ CLAIMS = {
                 rule="As the part before.",
                 jobs=[*of_variant("late-eg"), *of_variant("late-adam")],
                 judge=small_judges.gains_more("late-eg", "late-adam"),
+                remark=ADAM,
             ),
             Part(
                 statement="Under EG the start matters less than under gradient descent with softmax",
@@ -231,6 +245,7 @@ CLAIMS = {
                 rule=f"{GAIN}. The part is about the reverse: it holds where the default does not gain.",
                 jobs=[*of_variant("wipeout"), *of_variant("per-sample")],
                 judge=small_judges.no_worse("per-sample", "wipeout"),
+                remark=FEW,
             ),
             Part(
                 statement="Its mixtures become sparse",
