@@ -64,7 +64,7 @@ def test_every_command_is_one_of_this_program():
         ("XNAS-Large", "xnas search"),
         ("AutoAugment", NO_SEARCH),
         ("Known SotA", NO_SEARCH),
-        ("NAONet-WS", NO_SEARCH),
+        ("NAONet-WS", "xnas sample --evaluator shared --sampler latent"),
     ],
 )
 def test_a_row_names_the_search_of_its_system(row, command):

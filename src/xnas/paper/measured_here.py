@@ -23,6 +23,7 @@ COMMANDS = {
     "DSO-NAS": "xnas search --method dso",
     "ENAS": "xnas search --method enas",
     "NAONet": "xnas sample --sampler latent",
+    "NAONet-WS": "xnas sample --evaluator shared --sampler latent",
     "NASNet": "xnas sample --sampler controller",
     "PDARTS": "xnas search --method pdarts",
     "PNAS": "xnas sample --sampler progressive",
@@ -43,7 +44,7 @@ SYSTEMS = {
     "XNAS-Medium": "XNAS",
     "XNAS-Large": "XNAS",
 }
-"""Rows that have another name than their system. NAONet-WS shares weights, which is not built."""
+"""Rows that have another name than their system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,10 @@ are evaluated and replace the worst of the pool, and the next round begins.
 
 The published search evaluates 1,000 cells: 600 at random, then 200 in each of two rounds, from the best
 100. A search of another number keeps these shares, so that 100 evaluations are 60, 20 and 20.
+
+NAO-WS is this sampler with the evaluator `shared`. Departure: there the weights are trained on the cells
+of the pool, which is judged again and again meanwhile. Here they were trained before, on cells drawn
+uniformly, because a sampler knows no weights, so that evaluations can run anywhere and be replayed.
 """
 
 from __future__ import annotations

@@ -90,20 +90,34 @@ def test_a_supernet_that_lost_experts_is_refused_before_the_folder_is_made(
     assert not config.out.exists()
 
 
-def test_a_whole_search_draws_cells_of_the_supernet(stopped, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("sampler", "settings"),
+    [
+        ("random", None),
+        pytest.param("controller", "minibatch=4,hidden=16", id="ENAS"),
+        pytest.param("latent", "epochs=2,hidden=8,embedding=8", id="NAO-WS"),
+    ],
+)
+def test_a_whole_search_draws_cells_of_the_supernet(stopped, tmp_path, monkeypatch, sampler, settings):
     monkeypatch.setattr(sample_job, "_draw", lambda *_: None)
     out, _ = stopped
     config = SampleConfig(
         weights=out,
         evaluator="shared",
-        sampler="random",
-        evaluations=3,
+        sampler=sampler,
+        settings=settings,
+        evaluations=10,
         device="cpu",
         out=tmp_path / "r",
+        report=False,
     )
     result = sample(config, stripes())
-    assert len(result.evaluations) == 3
+    assert len(result.evaluations) == 10
     assert all(0 <= record.value <= 1 for record in result.evaluations)
+    shown = build(out)
+    best = max(result.evaluations, key=lambda record: record.value)
+    again = evaluate_trial(shown, Trial(number=0, genotype=result.genotype), tmp_path)
+    assert again.value == best.value  # the weights are what they were
 
 
 def test_the_images_are_those_of_the_search_if_none_are_named(stopped):
