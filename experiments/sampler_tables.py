@@ -8,6 +8,9 @@ from jobs import Record, ResultsFile
 from result_tables import NOTHING, Results, machines, table
 from samplers import EVALUATIONS, FIRST_EPOCHS, JOBS, MARKS, RESULTS, Sampling
 
+PROXIES = "proxies.json"
+"""What `proxies.py` writes."""
+LOOKED_UP = {"valid_12": "for comparison: validation accuracy after 12 epochs"}
 PUBLISHED = {
     "table-random": "93.70 ± 0.36",
     "table-evolution-population-10-sample-3": "93.92 ± 0.30",
@@ -44,6 +47,63 @@ def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list
     if said:
         lines = [lines[0], "", " ".join(said), *lines[1:]]
     return "\n".join(lines)
+
+
+def proxies(results: Results) -> str:
+    """How zero-cost proxies rank cells of NAS-Bench-201, a line per proxy, and what a score takes."""
+    found = results.whole(PROXIES)
+    if found is None:
+        return f"N{NOTHING[1:]}."
+    header = (
+        "proxy",
+        "images",
+        "on noise",
+        "on CIFAR-10",
+        "all cells",
+        "best tenth",
+        "seconds per cell",
+    )
+    rows = [_proxy(name, one, found["table"].get(name, {})) for name, one in found["proxies"].items()]
+    root = found["cells"] ** 0.5
+    said = (
+        f"By {found['cells']} random cells with one set of weights: the standard error is "
+        f"{(1 - 0.8**2) / root:.2f} at a correlation of 0.8, {(1 - 0.6**2) / root:.2f} at 0.6. Sizes "
+        "and short trainings are compared over all 15,625 cells and among the best tenth as well."
+    )
+    return f"{machines([found])}\n\n{said}\n\n{table(header, rows)}"
+
+
+def _proxy(name: str, found: Record, whole: Record) -> list[str]:
+    def shown(number: float | None, digits: int = 2) -> str:
+        return "—" if number is None else f"{number:.{digits}f}"
+
+    noise, images = found.get("noise", {}), found.get("images", {})
+    seconds = images.get("seconds", noise.get("seconds"))
+    return [
+        LOOKED_UP.get(name, f"`{name}`"),
+        str(found["batch"] or "—"),
+        shown(noise.get("correlation", found.get("table", {}).get("correlation"))),
+        shown(images.get("correlation")),
+        shown(whole.get("all"), 3),
+        shown(whole.get("best tenth"), 3),
+        "—" if seconds is None else f"{seconds:.1g}",
+    ]
+
+
+def shared(results: Results) -> str:
+    """Seconds of an evaluation by shared weights."""
+    found = results.whole(PROXIES)
+    if found is None:
+        return f"N{NOTHING[1:]}."
+    each = " and ".join(f"{one['seconds']:.1g} s for `{s}`" for s, one in found["shared"].items())
+    return (
+        f"An evaluation with the default supernet on the digits takes {each}, of one CPU core "
+        f"({_versions(found)})."
+    )
+
+
+def _versions(found: Record) -> str:
+    return f"torch {found['torch']}, Python {found['python']}, xnas {found['xnas']}"
 
 
 def _epochs(lines: list[Record], evaluations: int) -> str:

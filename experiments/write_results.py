@@ -1,6 +1,7 @@
 """Write what follows from results/: docs/results.md, docs/search-claims.md, a row of Table 1.
 
-Of the first, tables and plots are made anew and the prose around them stays; the second is made whole.
+Of the first, as of docs/sampling.md, tables and plots are made anew and the prose around them stays;
+the second is made whole.
 A table or the place of a plot stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs
 without a result are there too and say so; a plot without data is not drawn. The cells that searches
 found become files, for `xnas train` and `xnas show`.
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import cell_tables
 import compare_cells
+import cost_tables
 import darts_tables
 import judged_search_tables
 import long_trainings
@@ -40,6 +42,8 @@ RESULTS = ROOT / "results"
 DOCUMENT = ROOT / "docs" / "results.md"
 CELLS = ROOT / compare_cells.CELLS_FOLDER
 CLAIMS_NAME = "search-claims.md"
+OTHER_PAGES = ("sampling.md",)
+"""Pages next to `DOCUMENT` that have tables as well."""
 MARKED = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n.*?<!-- end of table -->", re.DOTALL)
 
 
@@ -62,9 +66,10 @@ def document(text: str, results: Results) -> str:
 
 
 def _marked(name: str, results: Results) -> str:
-    if name not in TABLES:
-        raise SystemExit(f"no table called {name!r}; there are: {', '.join(TABLES)}")
-    return f"<!-- table: {name} -->\n\n{TABLES[name](results)}\n\n<!-- end of table -->"
+    tables = TABLES | OF_SAMPLING
+    if name not in tables:
+        raise SystemExit(f"no table called {name!r}; there are: {', '.join(tables)}")
+    return f"<!-- table: {name} -->\n\n{tables[name](results)}\n\n<!-- end of table -->"
 
 
 def _quick(results: Results) -> str:
@@ -179,8 +184,10 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "rivals": rival_tables.benchmark,
     "rivals-darts": rival_tables.darts,
     "defaults": rival_tables.defaults,
+    "rounds": cost_tables.rounds,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
+    "trained": cost_tables.trained,
     "entropy": small_tables.entropy,
     "small": small_tables.small,
     "late": small_tables.late,
@@ -188,6 +195,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "long": small_tables.long,
     "earlier": _earlier,
 }
+
+
+OF_SAMPLING = {"proxies": sampler_tables.proxies, "shared-seconds": sampler_tables.shared}
 
 
 def found_cells(results: Results) -> dict[str, bytes]:
@@ -207,6 +217,12 @@ def _as_made(path: Path, content: bytes) -> bool:
         return False
     written = path.read_bytes()
     return plots.fresh(written, content) if path.suffix == ".svg" else written == content
+
+
+def _other_pages(folder: Path, results: Results) -> dict[Path, bytes]:
+    """Further pages with tables; a folder of another document need not have them."""
+    paths = [folder / name for name in OTHER_PAGES if (folder / name).is_file()]
+    return {path: document(path.read_text(encoding="utf8"), results).encode() for path in paths}
 
 
 def _ours(arguments: Namespace) -> bool:
@@ -238,6 +254,7 @@ def main(words: Sequence[str] | None = None) -> int:
     made = {
         arguments.document: document(text, results).encode(),
         arguments.document.with_name(CLAIMS_NAME): search_claims.page(results).encode(),
+        **_other_pages(arguments.document.parent, results),
         _row_path(arguments): own_row.data(results),
         **{folder / name: content for name, content in plots.pictures(results).items()},
         **{arguments.cells / name: content for name, content in found_cells(results).items()},

@@ -38,6 +38,12 @@ def test_the_document_is_what_its_script_writes():
     assert told == document(told, Results(ROOT / "results")), "run experiments/write_results.py"
 
 
+def test_the_tables_of_the_page_on_sampling_are_what_the_script_writes():
+    told = (ROOT / "docs" / "sampling.md").read_text(encoding="utf8")
+    assert told == document(told, Results(ROOT / "results")), "run experiments/write_results.py"
+    assert re.findall(r"<!-- table: ([\w-]+) -->", told) == list(write_results.OF_SAMPLING)
+
+
 def test_the_page_of_claims_is_what_its_script_writes():
     told = (ROOT / "docs" / "search-claims.md").read_text(encoding="utf8")
     assert told == search_claims.page(Results(ROOT / "results")), "run experiments/write_results.py"
@@ -263,7 +269,8 @@ def test_the_time_that_is_calculated_is_that_of_rounds_timed_alone():
 def tables(folder, **files):
     write(folder, **files)
     results = Results(folder)
-    return {name: make(results) for name, make in write_results.TABLES.items()}
+    made = write_results.TABLES | write_results.OF_SAMPLING
+    return {name: make(results) for name, make in made.items()}
 
 
 def test_without_results_every_table_says_so(tmp_path):
