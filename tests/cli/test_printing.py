@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import xnas.cli
-from xnas.cli.printing import say, say_document, say_json, warn, watched
+from xnas.cli.printing import REPORT, report_lines, say, say_document, say_json, warn, watched
+from xnas.runs.reports.write import NAME
 
 HERE = Path(xnas.cli.__file__).parent
 OWN = {"__init__.py", "printing.py"}  # the former escapes its two lines itself
@@ -22,6 +23,13 @@ def test_lines_stay_lines_and_all_else_is_escaped(capsys):
     captured = capsys.readouterr()
     assert captured.out == "a\nb\\x1b[31m\\r\n"
     assert captured.err == "warning: x\\ny\n"
+
+
+def test_a_report_is_named_if_there_is_one(tmp_path):
+    assert REPORT == NAME
+    assert report_lines(tmp_path) == []
+    (tmp_path / NAME).touch()
+    assert report_lines(str(tmp_path)) == [f"report: {tmp_path / 'report.html'}"]
 
 
 def test_json_stays_json(capsys):

@@ -34,6 +34,7 @@ def test_a_folder_of_images_gives_a_cell_and_says_what_to_type_next(capsys, tmp_
     assert "epoch   1/1" in told
     assert "normal cell" in told
     assert f"run folder: {out}" in told
+    assert f"report: {out / 'report.html'}" in told.splitlines()[-3:]
     assert "images are few for a search" in warned
     following = shlex.split(re.search(r"next: xnas (.*)", told).group(1))
     assert following == ["train", str(out), str(photos)]

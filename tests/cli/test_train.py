@@ -37,7 +37,7 @@ def test_a_cell_becomes_a_network_and_it_says_what_to_type_next(capsys, tmp_path
     said = json.loads((out / "test.json").read_text(encoding="utf8"))
     top1, top5 = (f"{100 * (1 - said[name]):.2f} %" for name in ("top1", "top5"))
     assert f"test error {top1}, top-5 error {top5} on 359 images" in told
-    assert f"next: xnas export '{out}'" in told
+    assert lines[-2:] == [f"report: {out / 'report.html'}", f"next: xnas export '{out}'"]
     assert xnas.load(out, "cpu").card.trained_on == "digits"
 
 

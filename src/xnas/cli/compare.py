@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import say
+from xnas.cli.printing import report_lines, say
 from xnas.errors import ConfigError, XnasError
 from xnas.process.interrupt import finish
 from xnas.runs.comparison.config import CompareOptions
@@ -79,5 +79,6 @@ def farewell(result: CompareResult) -> str:
     lines += [
         "",
         f"folder: {result.out} (comparison.md, .csv, .tex, .json, runs.csv, figures/, runs/)",
+        *report_lines(result.out),
     ]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import say
+from xnas.cli.printing import report_lines, say
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.fit.config import FitConfig
@@ -75,6 +75,7 @@ def farewell(result: FitResult) -> str:
     lines += [
         f"{result.seconds / 60:.1f} of {result.plan.minutes:g} minutes",
         f"run folder: {result.out} ({files}, plan.json, fit.json)",
+        *report_lines(result.out),
         _next(result.out),
     ]
     return "\n".join(lines)

@@ -6,10 +6,14 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from xnas.process.advance import Advance
 from xnas.words import printable, printable_lines
+
+REPORT = "report.html"
+"""Of a run: `xnas.runs.reports` writes it, which imports torch."""
 
 
 def say(text: str) -> None:
@@ -18,6 +22,12 @@ def say(text: str) -> None:
     A name that could hold a newline goes through `printable` before it becomes part of the text.
     """
     print(printable_lines(text))
+
+
+def report_lines(out: str | Path) -> list[str]:
+    """The line that names the report of a run, if one was written."""
+    page = Path(out) / REPORT
+    return [f"report: {printable(page)}"] if page.is_file() else []
 
 
 def warn(text: object) -> None:

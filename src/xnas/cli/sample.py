@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from xnas.cli.flags import GROUPS, changes, resume_flag, takes
-from xnas.cli.printing import say, say_document
+from xnas.cli.printing import report_lines, say, say_document
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.sampling.config import SampleConfig
@@ -111,6 +111,7 @@ def farewell(result: SampleResult, data: str | None) -> str:
         lines.append(f"the best cell: {truth_text(result.truth)}, {place_text(result.truth)}")
     lines += [
         f"run folder: {result.out} (genotype.json, ledger.jsonl, curve.json, figures/)",
+        *report_lines(result.out),
         _next(result.out, data),
     ]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import say
+from xnas.cli.printing import report_lines, say
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.search_config import SearchConfig
@@ -70,6 +70,7 @@ def farewell(result: SearchResult, data: str | None) -> str:
     lines += [
         f"run folder: {result.out} (genotype.json, discretization.json, metrics.jsonl, checkpoints/)",
         "the cell is the result: a network built from it is trained from scratch",
+        *report_lines(result.out),
         _next(result.out, data),
     ]
     return "\n".join(lines)
