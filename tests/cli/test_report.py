@@ -18,8 +18,41 @@ def _no_script(monkeypatch):
 def test_the_page_is_written_and_named(tmp_path, capsys):
     main(["report", str(pages.search_run(tmp_path / "run"))])
     out = capsys.readouterr().out
-    assert f"written: {tmp_path / 'run/report.html'}" in out
+    assert f"report: {tmp_path / 'run/report.html'}" in out
     assert "pip install 'xnas[report]'" in out
+
+
+def test_every_fault_is_a_warning_of_one_line(tmp_path, capsys):
+    folder = pages.search_run(tmp_path / "run")
+    for name in ("genotype.json", "discretization.json", "ledger.json"):
+        (folder / name).write_text('{"a": 1}', encoding="utf8")
+    main(["report", str(folder)])
+    captured = capsys.readouterr()
+    warnings = captured.err.splitlines()
+    assert [line.split(" is damaged")[0] for line in warnings] == [
+        f"warning: {folder / name}" for name in ("genotype.json", "discretization.json", "ledger.json")
+    ]
+    assert captured.out.startswith(f"report: {folder / 'report.html'}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("config.json", "{", "cannot read"),
+        ("config.json", '{"format": "xnas-run", "version": 99}', "has version 99, this xnas reads 1"),
+        ("metrics.jsonl", "", "metrics.jsonl has 0 of 3 epochs, though the run is finished"),
+        ("genotype.json", "{}", "genotype.json is damaged: it holds no cell"),
+    ],
+)
+def test_a_damaged_file_is_one_warning(tmp_path, capsys, name, text, words):
+    folder = pages.search_run(tmp_path / "run")
+    if name == "config.json":
+        (folder / "genotype.json").unlink()
+    (folder / name).write_text(text, encoding="utf8")
+    main(["report", str(folder)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+    assert line.startswith("warning: ")
 
 
 def test_open_shows_it_in_a_browser(tmp_path, monkeypatch, capsys):

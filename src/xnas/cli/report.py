@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.cli.printing import say
+from xnas.cli.printing import say, warn
 from xnas.errors import ConfigError
 from xnas.words import counted, printable
 
@@ -25,7 +25,7 @@ def report(
     Parameters
     ----------
     run
-        The run folder of a search, a training or a sampling.
+        The folder of a search, a training, a sampling, a fit or a comparison.
     watch
         While the run lives, write the page again after every epoch; an open page loads itself again.
     open_
@@ -34,10 +34,12 @@ def report(
         Also write the charts and the cell into this folder, as SVG, PNG and PDF.
     """
     from xnas.runs.reports.chart_script import HINT, chart_script  # noqa: PLC0415 - imports torch
-    from xnas.runs.reports.write import watch_report, write_report  # noqa: PLC0415
+    from xnas.runs.reports.write import watch_report, written_report  # noqa: PLC0415
 
-    page = write_report(run)
-    say(f"written: {printable(page)}")
+    written = written_report(run)
+    for fault in written.faults:
+        warn(fault)
+    say(f"report: {printable(written.page)}")
     if chart_script() is None:
         say(HINT)
     if figures is not None:
@@ -46,10 +48,10 @@ def report(
         files = write_figures(run, figures)
         say(f"written: {counted(len(files), 'figure file')} in {printable(figures)}")
     if open_:
-        _open(page)
+        _open(written.page)
     if watch:
-        written = watch_report(run)
-        say(f"the run has ended; its page was written {counted(written, 'time')}")
+        times = watch_report(run)
+        say(f"the run has ended; its page was written {counted(times, 'time')}")
 
 
 def _open(page: Path) -> None:

@@ -8,8 +8,8 @@ from pages import story
 from xnas.records import Judgement
 from xnas.report.page.blocks import Command, DataTable, Facts, Notice, Text
 from xnas.report.page.graphs import CellGraphs
-from xnas.report.page.search_page import search_page
-from xnas.report.page.stories import CellSize, RunHead
+from xnas.report.page.search_page import NO_MIXTURES, search_page
+from xnas.report.page.stories import CellSize, DrawnCell, RunHead
 
 
 def full(**changes):
@@ -76,6 +76,14 @@ def test_a_search_of_an_earlier_version_has_a_page_without_graphs():
     old = tuple(replace(epoch, mixtures=None) for epoch in pages.epochs())
     page = full(epochs=old)
     assert Text("This run recorded no mixtures, so its cells cannot be drawn here.") in page.summary
+
+
+def test_the_cell_is_drawn_though_its_epochs_are_lost():
+    cell = DrawnCell(inputs=2, kinds={"normal": ((0, 2, "sep_conv_3x3"),)}, concat={"normal": (2,)})
+    page = full(epochs=(), graph=cell)
+    (graphs,) = [block for block in page.summary if isinstance(block, CellGraphs)]
+    assert graphs.title == "The cell that was found"
+    assert Text(NO_MIXTURES) in page.summary
 
 
 def test_a_judged_accuracy_has_its_error():

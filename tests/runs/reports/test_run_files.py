@@ -57,7 +57,10 @@ def test_what_cannot_be_read_is_noted_once(tmp_path):
     [
         (lambda _: None, "is not there; give the folder of a run"),
         (lambda path: path.write_text("x"), "is a file; give the folder of a run"),
-        (lambda path: path.mkdir(), "is no run folder: config.json is not there"),
+        (
+            lambda path: path.mkdir(),
+            r"is no run folder: config\.json is not there; give the folder of a search,.* a comparison",
+        ),
     ],
 )
 def test_what_is_no_run_is_refused_in_a_line(tmp_path, make, words):

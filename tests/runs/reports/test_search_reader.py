@@ -62,3 +62,28 @@ def test_an_unknown_space_has_no_graph(tmp_path):
 def test_a_space_with_none_has_a_column_more(tmp_path):
     found = story(pages.search_run(tmp_path / "run", finished=False, include_none=True))
     assert found.cells == pages.CELLS  # the mixtures say how many there are
+
+
+def test_without_settings_cells_name_their_space(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    (folder / "config.json").write_text("{", encoding="utf8")
+    assert story(folder).cells == pages.CELLS
+
+
+@pytest.mark.parametrize("name", ["genotype.json", "discretization.json", "ledger.json"])
+def test_a_file_that_is_damaged_is_noted_once(tmp_path, name):
+    folder = pages.search_run(tmp_path / "run")
+    (folder / name).write_text("{}", encoding="utf8")
+    (fault,) = story(folder).head.faults
+    assert name in fault
+
+
+def test_a_finished_search_has_its_cell_whatever_became_of_its_epochs(tmp_path):
+    folder = pages.search_run(tmp_path / "run", lines=["{"])
+    found = story(folder)
+    assert found.epochs == ()
+    assert len(found.graph.kinds["normal"]) == 8
+    assert [fault.partition("metrics.jsonl ")[2][:14] for fault in found.head.faults] == [
+        "is damaged in ",
+        "has 0 of 3 epo",
+    ]

@@ -9,7 +9,7 @@ import pytest
 from xnas.errors import ConfigError
 from xnas.runs.lock import locked
 from xnas.runs.reports import write
-from xnas.runs.reports.write import watch_report, write_at_end, write_report
+from xnas.runs.reports.write import watch_report, write_at_end, write_report, written_report
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +67,46 @@ def test_a_run_in_which_nothing_can_be_read_is_refused_in_a_line(tmp_path):
         write_report(tmp_path / "run")
 
 
+def test_a_run_whose_config_is_gone_is_known_by_its_other_files(tmp_path):
+    made = {"search": pages.search_run, "train": pages.train_run, "sample": pages.sample_run}
+    titles = {"search": "A cell for unknown images", "train": "A network for unknown images"}
+    for name, make in made.items():
+        folder = make(tmp_path / name)
+        (folder / "config.json").unlink()
+        written = written_report(folder)
+        html = written.page.read_text(encoding="utf8")
+        assert titles.get(name, "Cells for unknown images") in html
+        (fault,) = written.faults
+        assert "config.json is missing, so the settings of the run are unknown" in fault
+        assert fault in html
+
+
+def test_a_finished_search_without_epochs_shows_its_cell_and_says_so(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    (folder / "metrics.jsonl").unlink()
+    written = written_report(folder)
+    assert "has 0 of 3 epochs, though the run is finished" in written.faults[0]
+    html = written.page.read_text(encoding="utf8")
+    assert "The cell that was found" in html
+    assert html.count('class="edge kept"') == 16
+
+
+def test_a_finished_training_that_lost_epochs_says_so(tmp_path):
+    folder = pages.train_run(tmp_path / "run")
+    (folder / "metrics.jsonl").write_text("", encoding="utf8")
+    assert "has 0 of 3 epochs" in written_report(folder).faults[0]
+
+
+def test_what_was_written_is_known_with_its_kind_and_state(tmp_path):
+    folder = pages.search_run(tmp_path / "run")
+    written = written_report(folder)
+    assert (written.kind, written.state, written.faults) == ("search", "finished", ())
+    assert written.page == folder / "report.html"
+
+
 def test_an_evaluation_has_no_report(tmp_path):
-    (tmp_path / "evaluation.json").write_text("{}", encoding="utf8")
-    with pytest.raises(ConfigError, match="holds an evaluation, of which there is no report"):
+    (tmp_path / "evaluation.json").write_text('{"top1": 0.5}', encoding="utf8")
+    with pytest.raises(ConfigError, match="holds an evaluation, of which there is no report; give the"):
         write_report(tmp_path)
 
 
@@ -90,7 +127,8 @@ def test_at_its_end_a_run_is_finished_though_its_process_holds_it(tmp_path):
         write_at_end(folder, Heard())
         html = (folder / "report.html").read_text(encoding="utf8")
         assert "under way" not in html
-        assert f"xnas train {folder} digits" in html
+        words = ("xnas", "train", str(folder), "digits")
+        assert " ".join(f"<span>{word}</span>" for word in words) in html
         write_report(folder)
         assert "under way" in (folder / "report.html").read_text(encoding="utf8")
 

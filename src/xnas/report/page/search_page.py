@@ -18,7 +18,7 @@ from xnas.report.page.blocks import (
     Text,
     Tone,
 )
-from xnas.report.page.cell_graphs import reason, searched_graphs
+from xnas.report.page.cell_graphs import finished_graphs, reason, searched_graphs
 from xnas.report.page.graphs import brief_name
 from xnas.report.page.run_sections import duration, head_notices, page_of, run_section
 from xnas.report.page.search_charts import (
@@ -39,6 +39,7 @@ NO_MEANING = (
     "It says nothing about the accuracy of the network: the weights were learned meanwhile, rewards "
     "beyond the bound counted as the bound, and a cell is trained anew."
 )
+NO_MIXTURES = "There are no mixtures to show: the file of epochs is damaged, or of an earlier version."
 SURE = "edges whose operation leads by more than chance gives to equals"
 
 
@@ -48,6 +49,8 @@ def search_page(story: SearchStory) -> Page:
     summary: list[Block] = [*head_notices(story.head), *_warnings(story), Facts(_facts(story))]
     if graphs is not None:
         summary.append(graphs)
+    elif story.graph is not None:
+        summary += [finished_graphs(story.graph, "The cell that was found"), Text(NO_MIXTURES)]
     elif story.epochs:
         summary.append(Text("This run recorded no mixtures, so its cells cannot be drawn here."))
     if story.head.next_command:
@@ -71,9 +74,8 @@ def search_page(story: SearchStory) -> Page:
 
 
 def _title(story: SearchStory) -> str:
-    if story.head.state == "finished":
-        return f"A cell for {story.head.data}"
-    return f"Searching a cell for {story.head.data}"
+    under_way = story.head.state in {"running", "stopped"}
+    return f"{'Searching a' if under_way else 'A'} cell for {story.head.data}"
 
 
 def _warnings(story: SearchStory) -> list[Block]:

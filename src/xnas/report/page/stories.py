@@ -78,6 +78,8 @@ class SearchStory:
     compared: int = 0
     """Kept edges that had a choice."""
     sizes: tuple[CellSize, ...] = ()
+    graph: DrawnCell | None = None
+    """The cell that was found."""
     network: str = ""
     """What is built of each cell for `sizes`, in words."""
     warning: str = ""

@@ -22,13 +22,22 @@ from xnas.report.page.stories import RunHead
 from xnas.runs.command_line import flags
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import read_json
-from xnas.runs.listing.kinds import METRICS, RUN_KINDS, RunFiles, mapping, text, whole
+from xnas.runs.fold_folders import require_one_run
+from xnas.runs.listing.kinds import METRICS, REMEDY, RUN_KINDS, RunFiles, mapping, text, whole
 from xnas.runs.listing.runs_in import runs_in
-from xnas.words import short
+from xnas.words import counted, short
 
 NOT_OF_THE_COMMAND = {"out", "quiet", "report", "cell"}
 """Settings that a command to repeat a run leaves out, or has in another place."""
 READABLE = {"running", "stopped", "finished"}
+FINISHED = {"finished", "damaged"}
+"""States of runs that may have ended; of a damaged one the files say whether it has."""
+REPORTED = "the folder of a search, a training, a sampling, a fit or a comparison"
+"""What there is a report of, in words."""
+MEMORY, UNKNOWN = "images in memory", "unknown images"
+NO_CONFIG = f"{{path}} is missing, so the settings of the run are unknown; {REMEDY}"
+LEDGER = "ledger.jsonl"
+"""Of a sampling."""
 Record = TypeVar("Record")
 Found = TypeVar("Found")
 
@@ -50,12 +59,11 @@ class ReadRun:
         if not path.is_dir():
             known = "is a file" if path.exists() else "is not there"
             raise ConfigError(f"the folder {path} {known}; give the folder of a run")
+        require_one_run(path)
         first = next((run for run in runs_in(path) if Path(run.path) == path), None)
+        first = first or _without_config(path)
         if first is None:
-            raise ConfigError(
-                f"{path} is no run folder: config.json is not there; give the folder of a search, a "
-                "training or a sampling"
-            )
+            raise ConfigError(f"{path} is no run folder: config.json is not there; give {REPORTED}")
         try:
             config: Mapping[str, Any] = read_json(path / CONFIG)
         except ConfigError:  # the list says so
@@ -77,13 +85,16 @@ class ReadRun:
         read: Callable[[], Found],
         otherwise: Any,  # noqa: ANN401 - nothing, in the form of `Found`
     ) -> Found:
-        """What `read` gives of the file `what`; if it cannot be read, note that in a line."""
+        """What `read` gives of the file `what`; if it cannot be read, note that in a line, once."""
+        known = any(str(self.path / what) in fault for fault in self.faults)
         try:
             return read()
         except XnasError as error:
-            self.note(str(error))
+            if not known:
+                self.note(str(error))
         except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-            self.note(f"{self.path / what} is damaged: {short(error, 100)}; restore it from a copy")
+            if not known:
+                self.note(f"{self.path / what} is damaged: {short(error, 100)}; {REMEDY}")
         nothing: Found = otherwise
         return nothing
 
@@ -105,6 +116,19 @@ class ReadRun:
                 break
         return tuple(found)
 
+    def note_missing_config(self) -> None:
+        """Note that config.json is not there, or cannot be read, unless that was noted."""
+        if not any(str(self.path / CONFIG) in fault for fault in self.faults):
+            self.note(NO_CONFIG.format(path=self.path / CONFIG))
+
+    def require_epochs(self, epochs: int, planned: int) -> None:
+        """Note it if a finished run has fewer epochs than it must have had."""
+        if self.listed.state in FINISHED and epochs < planned:
+            self.note(
+                f"{self.path / METRICS} has {epochs} of {counted(planned, 'epoch')}, though the run is "
+                f"finished; {REMEDY}"
+            )
+
     def begins_with(self, from_json: Callable[[dict[str, Any]], object]) -> bool:
         """Whether the first line of the metrics is an epoch of this kind."""
         try:
@@ -120,11 +144,9 @@ class ReadRun:
         changed = _changed(options, self.settings)
         return RunHead(
             path=str(self.path),
-            state=self.listed.state
-            if self.listed.state in {"running", "stopped", "finished"}
-            else "damaged",
+            state=self.listed.state if self.listed.state in READABLE else "damaged",
             faults=tuple(self.faults),
-            data=text(self.config.get("data")) or "images in memory",
+            data=text(self.config.get("data")) or (MEMORY if self.config else UNKNOWN),
             command=self._command(changed, arguments),
             settings=tuple((str(name), _worded(value)) for name, value in self.settings.items()),
             changed=tuple(changed),
@@ -142,6 +164,16 @@ class ReadRun:
         given = {name: value for name, value in changed.items() if name not in NOT_OF_THE_COMMAND}
         words = ["xnas", kind, *map(quote, arguments), quote(data), flags(given)]
         return " ".join(filter(None, words))
+
+
+def _without_config(path: Path) -> ListedRun | None:
+    """A run of which config.json is gone, and the files of its epochs are left; None for no run."""
+    left = [path / name for name in (METRICS, LEDGER) if (path / name).is_file()]
+    if not left:
+        return None
+    fault = NO_CONFIG.format(path=path / CONFIG)
+    changed = max(file.stat().st_mtime for file in left)
+    return ListedRun(path=str(path), kind="run", state="damaged", fault=fault, changed=changed)
 
 
 def _changed(options: type[Options] | None, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from xnas.records import Sampled
 from xnas.report.page.stories import SampleStory
 from xnas.runs.listing.kinds import text, whole
 from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
-from xnas.runs.reports.run_files import ReadRun
+from xnas.runs.reports.run_files import LEDGER, ReadRun
 from xnas.runs.sampling.config import SampleConfig
 from xnas.space import Genotype
 
-LEDGER, COSTS = "ledger.jsonl", "costs.jsonl"
+COSTS = "costs.jsonl"
 
 
 def sample_story(run: ReadRun) -> SampleStory:

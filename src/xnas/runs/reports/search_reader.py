@@ -5,17 +5,19 @@ from __future__ import annotations
 from functools import cache
 
 from xnas.engine.outlook import worries
+from xnas.errors import DamagedFileError
 from xnas.records import EdgeChoice, Ledger, SearchEpoch
 from xnas.records.numbers import require_keys, require_numbers
 from xnas.report.page.stories import CellSize, SearchedCells, SearchStory
 from xnas.runs.doubts import compared, undecided
-from xnas.runs.listing.kinds import text, whole
+from xnas.runs.listing.kinds import REMEDY, text, whole
+from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
 from xnas.runs.reports.run_files import ReadRun
 from xnas.runs.search_config import SearchConfig
 from xnas.space import NETWORKS, SPACES, Genotype, SearchSpace, cell_depth, list_cells, zoo_cell
 from xnas.space.paper_size import paper_size
 
-GENOTYPE, WHY, LEDGER = "genotype.json", "discretization.json", "ledger.json"
+WHY, LEDGER = "discretization.json", "ledger.json"
 ON_CIFAR10 = "cifar10"
 
 
@@ -24,8 +26,11 @@ def search_story(run: ReadRun) -> SearchStory:
     epochs = run.records(SearchEpoch.from_json)
     choices = run.attempt(WHY, lambda: _choices(run), ())
     ledgers = run.attempt(LEDGER, lambda: _ledgers(run), {})
+    graph = run.attempt(GENOTYPE, lambda: saved_cell(run.path), None)
     sizes = run.attempt(GENOTYPE, lambda: _sizes(run), ())
     planned = whole(run.settings.get("epochs")) or len(epochs)
+    if graph is not None:
+        run.require_epochs(len(epochs), planned)
     seen: set[str] = set()
     warnings = [line for epoch in epochs for line in worries(epoch, epochs=planned, seen=seen)]
     return SearchStory(
@@ -40,14 +45,19 @@ def search_story(run: ReadRun) -> SearchStory:
         undecided=undecided(choices, ledgers),
         compared=len(compared(choices, ledgers)),
         sizes=sizes,
+        graph=graph,
         network="What each cell costs in the paper's network for CIFAR-10 (36 channels, 20 cells).",
         warning=" ".join(f"{line[0].upper()}{line[1:]}." for line in warnings),
     )
 
 
 def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | None:
-    """Edges and operations, which the space of the search knows; None for an unknown one."""
-    name = text(run.settings.get("space"))
+    """Edges and operations, which the space of the search knows; None for an unknown one.
+
+    Without settings, cells say what space they are of.
+    """
+    of_cells = [text(e.cell.get("space")) for e in epochs if e.cell is not None]
+    name = text(run.settings.get("space")) or next(filter(None, of_cells), None)
     if name is None or name not in SPACES:
         return None
     space: SearchSpace = SPACES[name]
@@ -64,7 +74,9 @@ def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | Non
 
 
 def _choices(run: ReadRun) -> tuple[EdgeChoice, ...]:
-    edges = run.files.json(WHY).get("edges", [])
+    if not run.files.has(WHY):
+        return ()
+    edges = run.files.json(WHY)["edges"]
     for edge in edges:
         require_keys(EdgeChoice, edge, "edges")
         require_numbers(EdgeChoice(**edge))
@@ -73,6 +85,8 @@ def _choices(run: ReadRun) -> tuple[EdgeChoice, ...]:
 
 def _ledgers(run: ReadRun) -> dict[str, Ledger]:
     books = {kind: book for kind, book in run.files.json(LEDGER).items() if isinstance(book, dict)}
+    if run.files.has(LEDGER) and not books:
+        raise DamagedFileError(f"{run.path / LEDGER} is damaged: it holds no ledger; {REMEDY}")
     return {kind: Ledger.from_json(book) for kind, book in books.items()}
 
 

@@ -28,10 +28,13 @@ def train_story(run: ReadRun) -> TrainStory:
     parameters, macs = run.attempt(CARD, lambda: _sizes(run), (None, None))
     graph = run.attempt(GENOTYPE, lambda: saved_cell(run.path), None)
     cell = text(run.settings.get("cell")) or ""
+    planned = whole(run.settings.get("epochs")) or len(epochs)
+    if run.files.has(CARD):
+        run.require_epochs(len(epochs), planned)
     return TrainStory(
         head=run.head(TrainConfig, (cell,) if cell else ()),
         cell=cell,
-        epochs_planned=whole(run.settings.get("epochs")) or len(epochs),
+        epochs_planned=planned,
         epochs=epochs,
         test=test,
         mistakes=mistakes,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Protocol
+from typing import Protocol
 
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import whole_file
@@ -22,7 +22,7 @@ from xnas.report.page.train_page import train_page
 from xnas.runs.listing.kinds import METRICS
 from xnas.runs.lock import is_held
 from xnas.runs.reports.chart_script import HINT, chart_script
-from xnas.runs.reports.run_files import ReadRun
+from xnas.runs.reports.run_files import LEDGER, REPORTED, ReadRun
 from xnas.runs.reports.sample_reader import sample_story
 from xnas.runs.reports.search_reader import search_story
 from xnas.runs.reports.train_reader import train_story
@@ -32,8 +32,6 @@ NAME = "report.html"
 """Of the page in a run folder."""
 
 
-UNKNOWN = {"damaged", "unreadable"}
-"""States in which config.json may not say what kind of run it was."""
 LOOK_SECONDS = 2.0
 """Between two looks at a run that is watched."""
 
@@ -58,8 +56,28 @@ def write_report(run: Path | str) -> Path:
     Traceback (most recent call last):
     xnas.errors.ConfigError: the folder nowhere is not there; give the folder of a run
     """
+    return written_report(run).page
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    """A page that was written, and what could not be read for it."""
+
+    page: Path
+    kind: str
+    """Of the run: `search`, `training`, ..."""
+    state: str
+    faults: tuple[str, ...]
+    """A line for each file that is damaged or missing."""
+
+
+def written_report(run: Path | str) -> WrittenReport:
+    """Write report.html into a run folder; gives the faults of the run as well."""
     path = Path(run)
-    return write_page(page_of_run(ReadRun.open(path)), path / NAME)
+    found = ReadRun.open(path)
+    kind = kind_of(found)
+    page = write_page(PAGES[kind](found), path / NAME)
+    return WrittenReport(page, kind, found.listed.state, tuple(found.faults))
 
 
 def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> int:
@@ -95,7 +113,7 @@ def write_at_end(run: Path, display: Voice) -> Path | None:
 
 def _changed(path: Path) -> float:
     """When what a run records after an epoch or an evaluation last changed."""
-    files = (path / METRICS, path / "ledger.jsonl")
+    files = (path / METRICS, path / LEDGER)
     return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
@@ -107,19 +125,29 @@ def write_page(page: Page, path: Path) -> Path:
 
 
 def page_of_run(run: ReadRun) -> Page:
-    """The page of a run of any kind; of one whose kind cannot be read, that of its epochs."""
+    """The page of a run of any kind."""
+    return PAGES[kind_of(run)](run)
+
+
+def kind_of(run: ReadRun) -> str:
+    """What a run is called, by its epochs if nothing else says it; raises if there is no such page.
+
+    A training without its config.json looks like an export, whose files it has.
+    """
     kind = run.listed.kind
-    if run.listed.state in UNKNOWN and kind not in PAGES:
-        kind = next((noun for noun, record in EPOCHS.items() if run.begins_with(record)), kind)
     if kind in PAGES:
-        return PAGES[kind](run)
-    if run.listed.fault is not None:
+        return kind
+    found = next((noun for noun, known in SIGNS.items() if known(run)), None)
+    if found is None and run.listed.fault is not None:
         raise DamagedFileError(run.listed.fault)
-    article = "an" if kind[0] in "aeiou" else "a"
-    raise ConfigError(
-        f"{run.path} holds {article} {kind}, of which there is no report; give the folder of a search, "
-        "a training or a sampling"
-    )
+    if found is None:
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise ConfigError(
+            f"{run.path} holds {article} {kind}, of which there is no report; give {REPORTED}"
+        )
+    if not run.config:
+        run.note_missing_config()
+    return found
 
 
 PAGES: dict[str, Callable[[ReadRun], Page]] = {
@@ -128,8 +156,9 @@ PAGES: dict[str, Callable[[ReadRun], Page]] = {
     "sampling": lambda run: sample_page(sample_story(run)),
 }
 """How a run becomes a page, by what it is called."""
-EPOCHS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "search": SearchEpoch.from_json,
-    "training": TrainEpoch.from_json,
+SIGNS: dict[str, Callable[[ReadRun], bool]] = {
+    "search": lambda run: run.begins_with(SearchEpoch.from_json),
+    "training": lambda run: run.begins_with(TrainEpoch.from_json),
+    "sampling": lambda run: run.files.has(LEDGER),
 }
-"""Lines of the metrics by which runs are told apart without a config.json."""
+"""By what runs are told apart without a config.json."""
