@@ -11,6 +11,9 @@ from cell_tables import DEFAULT, accuracies, cell_lines
 from compare_cells import JOBS, SEEDS
 from jobs import ROOT, Record, ResultsFile
 from result_tables import Results
+from small_judges import found_accuracy
+from small_search import SIZES
+from small_searches import OF_SIZE, of_variant
 from xnas.paper.found_here import DATA_FILE, FoundHere
 from xnas.paper.measured_here import SearchedHere, TrainedHere
 from xnas.space import Genotype, cell_depth, list_cells
@@ -87,7 +90,7 @@ def _recipe(line: Record) -> str:
 
 
 def searched_rows(results: Results) -> list[SearchedHere]:
-    """Whole searches of NAS-Bench-201 with their true accuracies, by command and settings."""
+    """Searches with true or judged accuracies, by command and settings; whole ones come first."""
     groups: dict[tuple[str, str], list[float]] = {}
     for line in results.lines:
         if line.get("space") != "nasbench201" or "stopped_after" not in line or line["stopped_after"]:
@@ -100,11 +103,30 @@ def searched_rows(results: Results) -> list[SearchedHere]:
         how = f"{len(line['epochs'])} epochs" + (", --faithful" if settings["faithful"] else "")
         groups.setdefault((command, how), []).append(truth["test_200"])
     rows = [_searched(command, how, found) for (command, how), found in sorted(groups.items())]
+    rows += _small_rows(results)
     for line in ResultsFile(results.folder / SAMPLED).lines():
         if line["evaluator"] == "table" and not line["settings"]:
             command = f"xnas sample --sampler {line['sampler']}"
             rows.append(_searched(command, f"{line['evaluations']} evaluations", line["found"]))
     return rows
+
+
+def _small_rows(results: Results) -> list[SearchedHere]:
+    """Small searches by systems of the tables, and the default for comparison; their size is named."""
+    found = []
+    for size in ("small", "small-darts"):
+        images, side = SIZES[size].few or (0, 0)
+        space = {"nasbench201": "NAS-Bench-201", "darts": "DARTS space, judged"}
+        for variant in OF_SIZE[size]:
+            lines = results.measured(of_variant(variant, size))
+            if not lines or not (variant in {"wipeout", "darts"} or variant.startswith("rival-")):
+                continue
+            method = of_variant(variant, size)[0].options.get("method", "xnas")
+            command = "xnas search" if method == "xnas" else f"xnas search --method {method}"
+            where = space[lines[0]["space"]]
+            how = f"{len(lines[0]['epochs'])} epochs, {images} images, {side}x{side}, {where}"
+            found.append(_searched(command, how, [found_accuracy(line) for line in lines]))
+    return found
 
 
 def _searched(command: str, settings: str, found: Sequence[float]) -> SearchedHere:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import long_trainings
 from jobs import Record
 from result_tables import NOTHING, Results, machines, percent, seconds_of, spread, table
@@ -9,12 +11,13 @@ from small_judges import (
     cell_in_place,
     cpu_seconds,
     entropy_before_wipeout,
+    experts_gone,
     found_accuracy,
     gap_before_end,
     held_weight,
 )
-from small_search import SmallSearch
-from small_searches import LATE, declared
+from small_search import SIZES, SmallSearch
+from small_searches import LATE, RIVALS, declared
 from xnas.paper.entropy_claims import entropy_claims
 from xnas.records import EntropyPoint, EntropyStudy
 
@@ -22,23 +25,42 @@ ENTROPY = "entropy.json"
 """Numbers of `xnas reproduce entropy`, as it writes them."""
 
 
+HEADER = (
+    "search",
+    "accuracy",
+    "entropy before wipeouts",
+    "gap before the end",
+    "cell in the supernet at the end",
+    "experts gone",
+    "CPU time of rounds",
+)
+COMMAND = "python experiments/small_searches.py --size {} --data-dir DIR --truth {} --seconds 540"
+LONG_COMMAND = "python experiments/long_trainings.py --set {} --data-dir DIR --seconds 540 --out FOLDER"
+TABLES_OF = {"nasbench201": "NASBENCH201.csv", "darts": "CELLS.csv"}
+
+
 def small(results: Results) -> str:
     """Searches that differ in one setting, a line per variant, values by seed."""
-    header = (
-        "search",
-        "true accuracy",
-        "entropy before wipeouts",
-        "gap before the end",
-        "cell in the supernet at the end",
-        "experts left half-way",
-        "CPU time of rounds",
-    )
-    jobs = [job for job in declared("small") if job.variant not in LATE]
+    return _by_variant(results, "small", lambda v: v not in LATE and v not in RIVALS)
+
+
+def small_darts(results: Results) -> str:
+    """The same on the DARTS space; accuracies are judged."""
+    return _by_variant(results, "small-darts", lambda _: True)
+
+
+def rivals(results: Results) -> str:
+    """Other systems of the paper's tables, and the default beside them."""
+    return _by_variant(results, "small", lambda v: v in RIVALS or v == "wipeout")
+
+
+def _by_variant(results: Results, size: str, shown: Callable[[str], bool]) -> str:
+    jobs = [job for job in declared(size) if shown(job.variant)]
     rows = []
     for variant in dict.fromkeys(job.variant for job in jobs):
         lines = results.measured([job for job in jobs if job.variant == variant])
         rows.append([f"`{variant}`", *(_row(lines) if lines else [NOTHING, *[""] * 5])])
-    return f"{machines(results.measured(jobs))}\n\n{table(header, rows)}"
+    return f"{machines(results.measured(jobs))}\n\n{table(HEADER, rows)}"
 
 
 def _row(lines: list[Record]) -> list[str]:
@@ -48,16 +70,17 @@ def _row(lines: list[Record]) -> list[str]:
     return [
         each([f"{found_accuracy(line):.2f}" for line in lines]),
         each([f"{entropy_before_wipeout(line):.3f}" for line in lines]),
-        each([f"{gap_before_end(line):.1f}" for line in lines]),
-        each([f"{cell_in_place(line):.1f}" for line in lines]),
-        each([str(_experts_half_way(line)) for line in lines]),
+        each([_points(line, -2, gap_before_end) for line in lines]),
+        each([_points(line, -1, cell_in_place) for line in lines]),
+        each([f"{100 * experts_gone(line):.1f} %" for line in lines]),
         each([f"{cpu_seconds(line):.1f} s" for line in lines]),
     ]
 
 
-def _experts_half_way(line: Record) -> int:
-    epochs = line["epochs"]
-    return sum(epochs[len(epochs) // 2 - 1]["experts_alive"].values())
+def _points(line: Record, epoch: int, number: Callable[[Record], float]) -> str:
+    """Points of accuracy; a dash where operations of the cell had left the supernet."""
+    gap = line["epochs"][epoch]["gap"]
+    return "—" if gap is None or gap["cell"] is None else f"{number(line):.1f}"
 
 
 def late(results: Results) -> str:
@@ -84,13 +107,24 @@ def _late_row(lines: list[Record]) -> list[str]:
 def on_gpu(results: Results) -> str:
     """The same searches at full size, on a GPU; cells of the DARTS space are judged."""
     header = ("search", "seeds", "true or judged accuracy", "epochs took")
-    rows = []
-    for size in ("benchmark", "darts"):
+    rows, states = [], []
+    for size in ("benchmark", "fewer", "darts"):
         jobs = declared(size)
+        command = COMMAND.format(size, TABLES_OF[SIZES[size].settings["space"]])
+        states.append(f"- `{size}`: {_state(len(results.measured(jobs)), len(jobs), command)}")
         for variant in dict.fromkeys(job.variant for job in jobs):
             mine = [job for job in jobs if job.variant == variant]
             rows.append(_gpu_row(size, variant, mine, results.measured(mine)))
-    return table(header, rows)
+    return "\n".join([*states, "", table(header, rows)])
+
+
+def _state(done: int, of: int, command: str) -> str:
+    """How many runs are done, and what begins or continues the others."""
+    if done == of:
+        return f"all {of} are done."
+    verb = "continues" if done else "begins"
+    begun = f"{done} of {of} are done" if done else f"none of {of} has begun"
+    return f"{begun}; `{command}` {verb} them."
 
 
 def _gpu_row(size: str, variant: str, jobs: list[SmallSearch], lines: list[Record]) -> list[str]:
@@ -98,8 +132,7 @@ def _gpu_row(size: str, variant: str, jobs: list[SmallSearch], lines: list[Recor
     if not lines:
         return [name, seeds, NOTHING, ""]
     seconds = [sum(epoch["seconds"] for epoch in line["epochs"]) for line in lines]
-    what = "true_accuracy" if size == "benchmark" else "judged_accuracy"
-    found = [float(line["epochs"][-1][what]) for line in lines]
+    found = [found_accuracy(line) for line in lines]
     return [name, seeds, spread(found), ", ".join(map(seconds_of, seconds))]
 
 
@@ -138,6 +171,10 @@ def _points_lost(point: Record) -> float:
 
 def long(results: Results) -> str:
     """Trainings in parts."""
+    states = [
+        f"- `{name}`: {_state(len(results.measured(jobs)), len(jobs), LONG_COMMAND.format(name))}"
+        for name, jobs in long_trainings.sets().items()
+    ]
     header = ("training", "epochs", "test accuracy", "training", "calls", "command")
     rows = []
     for job in long_trainings.all_jobs():
@@ -155,4 +192,4 @@ def long(results: Results) -> str:
                 f"`{job.command}`",
             ]
         )
-    return table(header, rows)
+    return "\n".join([*states, "", table(header, rows)])

@@ -154,7 +154,8 @@ def _gave(line: Record) -> str:
     if "space" not in line:
         return f"test accuracy {percent(line['test_accuracy'])} in {seconds_of(line['train_seconds'])}"
     last = line["epochs"][-1]
-    return f"epoch {last['epoch']}" + (f": true accuracy {true_accuracy(last)}" if last["truth"] else "")
+    known = last.get("truth")  # small searches have the accuracy alone
+    return f"epoch {last['epoch']}" + (f": true accuracy {true_accuracy(last)}" if known else "")
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
@@ -190,6 +191,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "trained": cost_tables.trained,
     "entropy": small_tables.entropy,
     "small": small_tables.small,
+    "small-darts": small_tables.small_darts,
+    "small-rivals": small_tables.rivals,
     "late": small_tables.late,
     "on-gpu": small_tables.on_gpu,
     "long": small_tables.long,

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import small_lines
+from result_lines import write
 from small_lines import by_variant
 
 import search_claims
@@ -11,7 +12,7 @@ import small_tables
 from result_tables import Results
 from small_claims import CLAIMS
 from small_judges import EARLIER_PAIRS, GAP_MARGIN, PAIRS
-from small_searches import LATE, declared
+from small_searches import LATE, RIVALS, declared
 
 PARTS = [(letter, number) for letter, claim in CLAIMS.items() for number in range(len(claim.parts))]
 JOBS = declared("small")
@@ -119,16 +120,19 @@ def test_the_page_has_these_claims_after_the_others(tmp_path):
 def test_the_tables_have_a_line_of_every_variant(tmp_path):
     results = measured(tmp_path, by_variant("cpu", wipeout=[0.5, 1.25]))
     told = small_tables.small(results)
-    assert (
-        "| `wipeout` | 90.00, 90.00 | 0.950, 0.950 | 20.0, 20.0 | 30.0, 30.0 | 24, 24 | 2.0 s, 5.0 s |"
-        in told
-    )
+    ours = "| `wipeout` | 90.00, 90.00 | 0.950, 0.950 | 20.0, 20.0 | 30.0, 30.0 | 0.0 %, 0.0 % |"
+    assert f"{ours} 2.0 s, 5.0 s |" in told
+    assert "rival" not in told
+    assert small_tables.rivals(results).count("| `rival-") == len(RIVALS)
+    assert ours in small_tables.rivals(results)
     assert small_tables.late(results).count("0.050, 0.050 | 0.300, 0.300 | 0.300, 0.300") == len(LATE)
-    assert small_tables.on_gpu(results).count("not measured yet") == len(
-        {job.variant for job in declared("benchmark")}
-    ) + len({job.variant for job in declared("darts")})
+    on_gpu = [job for size in ("benchmark", "fewer", "darts") for job in declared(size)]
+    told = small_tables.on_gpu(results)
+    assert told.count("not measured yet") == len({(job.size, job.variant) for job in on_gpu})
+    assert "- `fewer`: none of 4 has begun; `python experiments/small_searches.py --size fewer" in told
     assert "`darts-600-xnas` |  | not measured yet" in small_tables.long(results)
-    nothing = small_tables.small(Results(tmp_path / "empty"))
+    assert "- `full`: none of 1 has begun; `python experiments/long_tr" in small_tables.long(results)
+    nothing = small_tables.small_darts(Results(tmp_path / "empty"))
     assert small_tables.entropy(results) == "Not measured yet."
     assert "| `wipeout` | not measured yet |" in nothing
 
@@ -155,3 +159,18 @@ def test_the_table_of_entropies_ends_with_both_verdicts(tmp_path):
     assert rises.endswith("| **holds** |")
     assert loses.startswith("| Dense mixtures lose more accuracy")
     assert loses.endswith("| **does not hold** |")  # 40 and 30 points lost where 50 and 60 were
+
+
+def test_a_cell_whose_operations_have_left_has_no_gap(tmp_path):
+    lines = measured(tmp_path).lines
+    for line in lines:
+        line["epochs"][-2]["gap"]["cell"] = None
+    write(tmp_path, small_searches=lines)
+    assert "| 0.950, 0.950 | —, — | 30.0, 30.0 |" in small_tables.small(Results(tmp_path))
+
+
+def test_searches_that_are_done_in_part_are_continued(tmp_path):
+    jobs = declared("fewer")
+    results = small_lines.measured(tmp_path, jobs, left_out=[jobs[0].name])
+    assert "- `fewer`: 3 of 4 are done; `python" in small_tables.on_gpu(results)
+    assert "- `fewer`: all 4 are done.\n" in small_tables.on_gpu(small_lines.measured(tmp_path, jobs))

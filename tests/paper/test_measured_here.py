@@ -80,6 +80,17 @@ def test_entries_say_how_they_were_measured_or_that_they_were_not():
     assert MEASURED.search(darts) == NOT_MEASURED
 
 
+def test_trainings_of_a_cell_stand_in_one_row_of_xnas():
+    on_cifar = TrainedHere(
+        cell="xnas", dataset="cifar10", trainings=1, error=7.0, deviation=None, recipe="quick, 3 epochs"
+    )
+    measured = MeasuredHere(trained=(on_cifar,))
+    rows = {row.paper.row: row for row in rows_of(1) if row.cell == "xnas"}
+    told = {name: measured.training(row, "cifar10") for name, row in rows.items()}
+    assert told.pop("XNAS-Small").startswith("7.00 (quick")
+    assert told == {"XNAS-Medium": NOT_MEASURED, "XNAS-Large": NOT_MEASURED}
+
+
 def test_a_table_has_a_column_for_each_data_set_that_was_trained_on():
     rows = rows_of(3)
     assert datasets_trained(rows, MEASURED) == ["svhn"]
@@ -99,3 +110,5 @@ def test_the_data_file_has_runs():
     measured = measured_here()
     assert {t.cell for t in measured.trained} >= {"xnas", "darts_v2"}
     assert {s.command for s in measured.searched} >= {"xnas search", "xnas search --method darts"}
+    small = {s.command for s in measured.searched if "800 images, 16x16, NAS-Bench-201" in s.settings}
+    assert {f"xnas search --method {name}" for name in ("darts2", "snas", "enas", "asap")} < small

@@ -46,6 +46,9 @@ SYSTEMS = {
 }
 """Rows that have another name than their system."""
 
+WIDER = {"XNAS-Medium", "XNAS-Large"}
+"""Rows of a cell that has a row already: its trainings, in small networks, are not theirs as well."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedHere:
@@ -69,15 +72,16 @@ class TrainedHere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedHere:
-    """Searches of NAS-Bench-201 by one system, on CIFAR-10."""
+    """Searches by one system, on CIFAR-10 or some of its images."""
 
     command: str
     searches: int
     accuracy: float
-    """Mean test accuracy in percent of what they found, as the benchmark has it after 200 epochs."""
+    """Mean test accuracy in percent of what they found, as the benchmark has it after 200 epochs; where
+    `settings` says so, as the judge of the DARTS space estimates it."""
     deviation: float | None
     settings: str
-    """What a search was: epochs, or evaluations."""
+    """What a search was: epochs, or evaluations, and its size unless it was whole."""
 
     @property
     def text(self) -> str:
@@ -96,6 +100,8 @@ class MeasuredHere:
 
     def training(self, row: ComparedRow, dataset: str) -> str:
         """Test error in percent of the row's published cell, trained here."""
+        if row.paper.row in WIDER:
+            return NOT_MEASURED
         found = [t for t in self.trained if (t.cell, t.dataset) == (row.cell, dataset)]
         return "; ".join(t.text for t in found) or NOT_MEASURED
 

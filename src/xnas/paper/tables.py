@@ -46,7 +46,9 @@ HERE = (
     "`Trained here` is the test error in percent of the published cell in a small network, after a far "
     "shorter training than the paper's. `Search here` is the command that searches as the row's system "
     "does, in one of our spaces, and `found here` the test accuracy in percent, by the tables of "
-    "NAS-Bench-201, of the cells that it found on CIFAR-10."
+    "NAS-Bench-201, of the cells that it found on CIFAR-10. A search that names its images was a small "
+    "one, with these alone: such searches compare with each other. One that names the DARTS space has "
+    "the estimate of a judge."
 )
 DEPTH_NOTE = (
     "The depth of a cell is the mean number of the states that its edges come from, so it depends on "
