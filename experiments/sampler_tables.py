@@ -108,10 +108,10 @@ def _versions(found: Record) -> str:
 
 def _epochs(lines: list[Record], evaluations: int) -> str:
     """What samplers that stop trainings early have trained."""
-    each = " and ".join(f"of `{line['sampler']}` {line['epochs']:,.0f}" for line in lines)
+    each = " and ".join(f"{line['epochs']:,.0f} epochs with `{line['sampler']}`" for line in lines)
     return (
-        f"{evaluations} evaluations {each} epochs of training on average; those of the others "
-        f"{evaluations * FIRST_EPOCHS:,}."
+        f"{evaluations} evaluations train for {each} on average, and for "
+        f"{evaluations * FIRST_EPOCHS:,} with the others."
     )
 
 

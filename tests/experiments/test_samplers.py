@@ -117,10 +117,10 @@ def test_a_row_has_means_spread_and_what_was_published(tmp_path):
     other |= {"job": halving.name, "command": halving.command, "sampler": "halving"}
     other |= {"epochs": 2464.4, "settings": samplers.RUNGS}
     page = sampler_tables.benchmark(Results(tmp_path))
-    assert "epochs of training" not in page
+    assert "evaluations train" not in page
     ResultsFile(tmp_path / samplers.RESULTS).append(other)
     page = sampler_tables.benchmark(Results(tmp_path))
-    assert "of `halving` 2,464 epochs of training on average; those of the others 1,200." in page
+    assert "100 evaluations train for 2,464 epochs with `halving` on average, and for 1,200" in page
     assert "random search has 93.73 % on average" in page
     means = "| random | its own | 2 | 92.00 | 92.50 | 93.00 | 93.50 |"
     assert f"{means} ± 0.71 (93.00 to 94.00) | 100 | 0.012 | 93.70 ± 0.36 |" in page
