@@ -150,6 +150,7 @@ def test_a_watched_run_is_written_again_until_it_ends(tmp_path):
     watcher.start()
     page = folder / "report.html"
     while not page.exists():
+        assert watcher.is_alive()
         watcher.join(0.02)
     assert "http-equiv" in page.read_text(encoding="utf8")
     over.set()
