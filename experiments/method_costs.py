@@ -84,6 +84,8 @@ def run(job: MethodTiming, arguments: Namespace) -> Record:
     return {
         "job": job.name,
         "command": job.command,
+        "data": job.data,
+        "seed": 0,  # of every search, unless another is given
         "space": job.options["space"],
         **asdict(cost),
         **ran_on(arguments.device),

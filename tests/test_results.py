@@ -63,7 +63,8 @@ def test_a_line_has_a_command_versions_and_no_place_of_a_machine():
     for path in sorted((ROOT / "results").glob("*.jsonl")):
         for number, text in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
             line, where = json.loads(text), f"{path.name}:{number}"
-            commands = ("xnas train ", "xnas search ", "xnas sample ", exactness.COMMAND, SCRIPT)
+            programs = ("train", "search", "sample", "bench methods")
+            commands = (*(f"xnas {name} " for name in programs), exactness.COMMAND, SCRIPT)
             assert line["command"].startswith(commands), where
             assert {"job", "device", "torch", "xnas", "seed"} <= line.keys(), where
             assert line["data"] != "digits", f"{where} is of a rehearsal"

@@ -93,6 +93,7 @@ def test_a_tiny_timing_writes_its_line_and_then_nothing_is_left(tmp_path):
     assert method_costs.main(words) == 0
     (line,) = ResultsFile(tmp_path / "out.jsonl").lines()
     assert line["failure"] is None
+    assert {"data", "seed", "device", "torch", "xnas"} <= line.keys()
     assert line["milliseconds"] > 0
     assert method_costs.main(words) == 0
 
