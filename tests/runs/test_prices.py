@@ -6,7 +6,7 @@ from searching import small, small_engine, stripes
 
 from xnas.runs.expert_costs import ExpertCosts
 from xnas.runs.prepare import prepare
-from xnas.runs.prices import STEP, Prices, spread, unpriced_sums
+from xnas.runs.prices import STEP, Prices, paid_by, spread, unpriced_sums
 from xnas.space import SPACES
 
 pytestmark = pytest.mark.usefixtures("small_space")
@@ -151,3 +151,16 @@ def test_they_are_resumed():
     assert (again.prices.tolist(), again.unit) == (prices.prices.tolist(), prices.unit)
     with pytest.raises(KeyError):
         again.restore({"prices": {"macs": 1.0}, "unit": 0.0})
+
+
+def test_what_was_paid_gives_back_the_weights_of_a_search_without_prices():
+    free, search, prices = earning(small_engine()), earning(small_engine()), priced()
+    prices.follow({"params": 118.0}, search, GAME)
+    prices.charge(search, GAME)
+    for one in (free, search):
+        earning(one)
+    for kind in search.mixtures:
+        weights = [one.method.strengths(one.mixtures[kind]) for one in (free, search)]
+        assert not torch.allclose(*weights)
+        restored = (weights[1].log() + paid_by(search, kind)).softmax(-1)
+        assert torch.allclose(restored, weights[0])

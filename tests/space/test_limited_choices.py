@@ -86,3 +86,20 @@ def test_operations_of_weight_0_are_the_last_resort():
     picks = picks_within(choices, BENCHMARK, strengths=gone, costs=costs, room=none)
     assert [column for *_, column in picks] == [0] * 6
     assert picks_within(choices, BENCHMARK, strengths=gone, costs=costs, room=none - 1) is None
+
+
+def test_what_was_paid_does_not_count_again_where_the_limit_is_exact():
+    choices, strengths, sums = searched(BENCHMARK, seed=1)
+    big = BENCHMARK.operations.index("nor_conv_3x3")
+    costs = counting(BENCHMARK, big)
+    room = torch.tensor([2.0], dtype=torch.float64)
+    given = {"costs": costs, "room": room}
+    free = picks_within(choices, BENCHMARK, strengths=strengths, **given)
+    paid = {"normal": torch.zeros_like(sums["normal"])}
+    paid["normal"][:, big] = 50.0
+    lowered = {"normal": (sums["normal"] - paid["normal"]).softmax(-1)}
+    assert all(
+        column != big for *_, column in picks_within(choices, BENCHMARK, strengths=lowered, **given)
+    )
+    again = picks_within(choices, BENCHMARK, strengths=lowered, paid=paid, **given)
+    assert again == free

@@ -67,16 +67,23 @@ class LimitedCells:
         """The space that is searched."""
         return self.experts.space
 
-    def strongest(self, standing: Standing, *, measured: bool = False) -> LimitedCell:
+    def strongest(
+        self,
+        standing: Standing,
+        *,
+        paid: Mapping[str, Tensor] | None = None,
+        measured: bool = False,
+    ) -> LimitedCell:
         """The strongest cell within the limits; `measured` times its network where latency is limited.
 
-        If none of the networks that were timed is within them, it is the smallest cell.
+        If the strongest of all is beyond them, what experts have `paid` is given back to choose another
+        (`picks_within`). If none of the networks that were timed is within them, the smallest is taken.
         """
         choices = standing.choices(self.space)
         genotype = chosen_cells(choices, self.space)
         strongest = costs = self._actual(genotype, measured=measured)
         if self.limits.beyond(strongest):
-            picks, costs = self._within(choices, standing, measured=measured)
+            picks, costs = self._within(choices, standing, paid, measured=measured)
             sums = {kind: table.cpu() for kind, table in standing.sums.items()}
             choices = limited_choices(
                 choices, picks, self.space, strengths=standing.strengths, sums=sums
@@ -99,7 +106,12 @@ class LimitedCells:
         )
 
     def _within(
-        self, choices: Sequence[EdgeChoice], standing: Standing, *, measured: bool
+        self,
+        choices: Sequence[EdgeChoice],
+        standing: Standing,
+        paid: Mapping[str, Tensor] | None,
+        *,
+        measured: bool,
     ) -> tuple[Sequence[Pick], dict[str, float]]:
         """Edges and operations of the strongest cell within the limits, and what its network costs."""
         most = self.most
@@ -110,6 +122,7 @@ class LimitedCells:
                 strengths=standing.strengths,
                 costs=self.experts.each,
                 room=most - self.experts.rest,
+                paid=paid,
             )
             if picks is None:
                 break

@@ -80,12 +80,25 @@ class Prices:
         self.prices, self.unit = torch.tensor(saved, dtype=torch.float64), float(state["unit"])
 
 
+def charges(search: Search, kind: str) -> Tensor:
+    """By how much prices have lowered the sum of rewards of every expert, (edges, experts)."""
+    mixture = search.mixtures[kind]
+    charged = _method(search).ledger(mixture).charged
+    if charged is None:
+        return torch.zeros(mixture.shape, dtype=torch.float64)
+    return torch.tensor(charged, dtype=torch.float64)
+
+
 def unpriced_sums(search: Search, kind: str) -> Tensor:
     """What every expert has earned (edges, experts), without what it has paid."""
-    method, mixture = _method(search), search.mixtures[kind]
-    sums = method.cumulative_rewards(mixture).cpu()
-    charged = method.ledger(mixture).charged
-    return sums if charged is None else sums + torch.tensor(charged, dtype=sums.dtype)
+    sums = _method(search).cumulative_rewards(search.mixtures[kind])
+    return sums.cpu() + charges(search, kind)
+
+
+def paid_by(search: Search, kind: str) -> Tensor:
+    """By how much prices have lowered the logarithm of every expert's weight, (edges, experts)."""
+    rate = _method(search).ledger(search.mixtures[kind]).learning_rate
+    return rate * charges(search, kind)
 
 
 def spread(search: Search, game: Game) -> float:

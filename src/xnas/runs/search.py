@@ -230,10 +230,9 @@ class SearchJob:
 
     def _cell(self) -> Genotype:
         """The cell that the search would give now: the strongest within the limits."""
-        standing = self.search.standing()
         if self.limits is None:
-            return standing.cell(space_of(self.search))
-        return self.limits.cells.strongest(standing).genotype
+            return self.search.standing().cell(space_of(self.search))
+        return self.limits.strongest(self.search).genotype
 
     def curves(self, record: SearchEpoch) -> dict[str, float]:
         """Losses, accuracies, entropies, experts and rewards."""
@@ -303,7 +302,7 @@ class SearchJob:
         limits = self.limits
         if limits is None:
             return standing.choices(space_of(self.search)), {}
-        cell = limits.cells.strongest(standing, measured=True)
+        cell = limits.strongest(self.search, measured=True)
         self.display.say(limits.cells.line(cell))
         return limits.explained(cell.choices, self.prepared), {"limits": limits.to_json(cell)}
 

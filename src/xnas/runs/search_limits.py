@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from xnas.data import Images
+from xnas.engine import Search
 from xnas.engine.restore import fitting
 from xnas.methods import Charging
 from xnas.records import EdgeChoice
@@ -22,7 +23,7 @@ from xnas.runs.expert_costs import expert_costs
 from xnas.runs.limited_cells import LimitedCell, LimitedCells
 from xnas.runs.limits import Limits, in_words, require_one_process
 from xnas.runs.prepare import Prepared
-from xnas.runs.prices import Prices, unpriced_sums
+from xnas.runs.prices import Prices, charges, paid_by, unpriced_sums
 from xnas.runs.train_config import TrainConfig
 from xnas.runs.truth import space_of
 from xnas.space import Genotype
@@ -78,7 +79,7 @@ class SearchLimits:
         limits, experts = self.cells.limits, self.cells.experts
         ends = zip(limits.most, experts.least.tolist(), experts.most.tolist(), strict=True)
         ranges = ", ".join(
-            f"from {in_words(name, low)} to {in_words(name, high)}" for name, low, high in ends
+            f"{in_words(name, low).split()[0]} to {in_words(name, high)}" for name, low, high in ends
         )
         line = (
             f"limit: {limits.words}, for the network that xnas train builds by default "
@@ -102,6 +103,11 @@ class SearchLimits:
         if self.prices is not None and search.epoch < search.settings.epochs and not search.settled_at:
             self.prices.follow(costs, search, prepared.game)
 
+    def strongest(self, search: Search, *, measured: bool = False) -> LimitedCell:
+        """The strongest cell within the limits; `measured` times its network if latency is limited."""
+        paid = None if self.prices is None else {k: paid_by(search, k) for k in search.mixtures}
+        return self.cells.strongest(search.standing(), paid=paid, measured=measured)
+
     def explained(self, choices: Sequence[EdgeChoice], prepared: Prepared) -> list[EdgeChoice]:
         """The choices with what their operations have paid, and with those that paid nothing count."""
         if self.prices is None:
@@ -109,7 +115,7 @@ class SearchLimits:
         space, found = self.cells.space, []
         for kind, mixture in prepared.search.mixtures.items():
             prices, sums = self.prices.of(kind, prepared.game), unpriced_sums(prepared.search, kind)
-            charged = prepared.search.method.ledger(mixture).charged  # type: ignore[attr-defined]
+            charged = charges(prepared.search, kind).tolist()
             able = prepared.search.method.alive(mixture).cpu()
             if NONE in space.operations:
                 able[:, space.operations.index(NONE)] = False

@@ -39,16 +39,21 @@ def picks_within(
     strengths: Mapping[str, Tensor],
     costs: Mapping[str, Tensor],
     room: Tensor,
+    paid: Mapping[str, Tensor] | None = None,
 ) -> tuple[Pick, ...] | None:
     """Choose the strongest cell whose operations have room; None if there is none.
 
     `strengths` are the weights u of all experts, by kind (edges, operations), `costs` those of their
     operations (edges, operations, resources), and `room` is what they may cost together (resources).
+    `paid` (edges, operations) is by how much prices have lowered the logarithms of the weights. It is
+    given back: where limits are held exactly, a cost that was paid would count twice.
     """
     smallest = torch.finfo(torch.float64).tiny  # a weight of 0 can still be the only way
-    logarithms = {
-        kind: u.detach().cpu().double().clamp(min=smallest).log() for kind, u in strengths.items()
-    }
+    logarithms = {}
+    for kind, u in strengths.items():
+        logarithms[kind] = u.detach().cpu().double().clamp(min=smallest).log()
+        if paid is not None:
+            logarithms[kind] += paid[kind]
     edges = [(kind, row) for kind, row, _ in picks_of(choices, space)]
     on_them = strongest_on(edges, space, strengths=logarithms, costs=costs, room=room)
     if on_them is not None:
