@@ -8,8 +8,9 @@ the DARTS space make 300 evaluations by the judge that is fitted to CELLS.csv, a
 estimate of the answer. Seeds count from 0, and cells are asked one at a time, as `xnas sample` does by
 default.
 
-A job is one line of results/samplers.jsonl, written when all its seeds are done. A job that is declared
-with more seeds than its line has is played again, and the new line counts.
+A job is one line of results/samplers.jsonl, written when all its seeds are done. Searches of a job that
+is stopped are kept in --runs, and the next call plays the others. A job that is declared with more seeds
+than its line has is played again, and the new line counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import mean, median
@@ -179,14 +180,52 @@ def random_expectation(table: TabularBenchmark, draws: int) -> float:
     )
 
 
+def searches(job: Sampling, arguments: Namespace) -> list[Searched]:
+    """The searches of all seeds; each is kept as soon as it and those before it are done."""
+    one = partial(search, job, table=arguments.table, cells=arguments.cells)
+    kept = KeptSearches(arguments.runs, job)
+    searched = kept.read()[: job.seeds]
+    left = range(len(searched), job.seeds)
+    if arguments.processes == 1:
+        for seed in left:
+            searched.append(kept.add(one(seed)))
+        return searched
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        for found in pool.map(one, left, chunksize=max(1, len(left) // 50)):
+            searched.append(kept.add(found))
+    return searched
+
+
+class KeptSearches:
+    """The first searches of a job that has no line yet, one per line of a file."""
+
+    def __init__(self, folder: Path, job: Sampling) -> None:
+        self.path = folder / f"{job.folder_name}.jsonl"
+
+    def read(self) -> list[Searched]:
+        """Those that were written whole, in the order of their seeds."""
+        if not self.path.exists():
+            return []
+        text = self.path.read_text(encoding="utf8")
+        lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+        return [Searched(**line | {"found": tuple(line["found"])}) for line in lines]
+
+    def add(self, searched: Searched) -> Searched:
+        """Write one more, and return it."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        known = self.read()
+        text = "".join(json.dumps(asdict(one)) + "\n" for one in (*known, searched))
+        self.path.write_text(text, encoding="utf8")
+        return searched
+
+    def forget(self) -> None:
+        """Delete them."""
+        self.path.unlink(missing_ok=True)
+
+
 def run(job: Sampling, arguments: Namespace) -> Record:
     """Play all searches of a job."""
-    one = partial(search, job, table=arguments.table, cells=arguments.cells)
-    if arguments.processes == 1:
-        searched = [one(seed) for seed in range(job.seeds)]
-    else:
-        with ProcessPoolExecutor(arguments.processes) as pool:
-            searched = list(pool.map(one, range(job.seeds), chunksize=max(1, job.seeds // 50)))
+    searched = searches(job, arguments)
     found = [round(s.found[-1], 3) for s in searched]
     marks = [mark for mark in MARKS if mark <= EVALUATIONS[job.evaluator]]
     record = {
@@ -240,6 +279,7 @@ def _arguments(words: Sequence[str]) -> Namespace:
     add("--cells", type=Path, required=True, help="a CSV of DARTS cells with accuracies")
     add("--processes", type=int, default=1, help="searches in parallel")
     add("--seconds", type=float, help="begin no job later than this")
+    add("--runs", type=Path, default=Path("runs/experiments"), help="where searches are kept meanwhile")
     add("--only", nargs="+", metavar="NAME", help="these jobs alone")
     add("--list", action="store_true", help="say what is done and what is left")
     add("--tiny", action="store_true", help=f"rehearse with {TINY_SEEDS} seeds of each")
@@ -257,7 +297,13 @@ def main(given: Sequence[str] | None = None) -> int:
         print(overview(jobs, results))
         return 0
     budget = Budget(arguments.seconds)
-    left = play(jobs, results, budget, partial(run, arguments=arguments), lambda _: None)
+    left = play(
+        jobs,
+        results,
+        budget,
+        partial(run, arguments=arguments),
+        lambda job: KeptSearches(arguments.runs, job).forget(),
+    )
     return 3 if left else 0
 
 

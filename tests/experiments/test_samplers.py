@@ -1,5 +1,6 @@
 """Samplers compared: a closed formula, one search, and the tables."""
 
+from argparse import Namespace
 from itertools import product
 
 import pytest
@@ -75,6 +76,24 @@ def test_epochs_of_a_promoted_training_count_once(table, monkeypatch, tmp_path):
     assert set(asked) == {12, 200}
     assert epochs == 12 * asked.count(12) + 188 * asked.count(200)
     assert search(JOBS[0], 0, table=tmp_path, cells=tmp_path).epochs == 1200
+
+
+def test_a_job_that_was_stopped_goes_on_with_the_next_seed(table, monkeypatch, tmp_path):
+    monkeypatch.setattr(samplers, "_accuracies", lambda *_: (table.accuracy, table.accuracy))
+    job = Sampling(name="x", sampler="random", evaluator="table", seeds=4)
+    given = Namespace(table=tmp_path, cells=tmp_path, runs=tmp_path / "runs", processes=1)
+    whole = samplers.searches(job, given)
+    kept = samplers.KeptSearches(given.runs, job)
+    assert kept.read() == whole
+    text = kept.path.read_text(encoding="utf8").splitlines(keepends=True)
+    kept.path.write_text("".join(text[:2]) + text[2][:20], encoding="utf8")  # killed while it wrote
+    played = []
+    monkeypatch.setattr(samplers, "search", lambda *a, **b: played.append(a[1]) or search(*a, **b))
+    again = samplers.searches(job, given)
+    assert played == [2, 3]
+    assert [one.found for one in again] == [one.found for one in whole]
+    kept.forget()
+    assert kept.read() == []
 
 
 def test_a_line_with_fewer_seeds_than_declared_is_not_done(tmp_path):
