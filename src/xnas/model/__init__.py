@@ -1,3 +1,5 @@
 """A trained network: its weights, its description, its answers."""
 
-__all__: list[str] = []
+from xnas.model.timm_model import TimmModel
+
+__all__ = ["TimmModel"]
