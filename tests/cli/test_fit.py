@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 from commands import call
-from fits import SMALL_PLAN, row
+from fitting import SMALL_PLAN, answers, row
 from runs_written import search
 
 from xnas.cli.fit import farewell
-from xnas.records import Evaluation, FitSummary
-from xnas.runs.fit.comparing import compare
+from xnas.records import Evaluation, FitCost, FitSummary
+from xnas.runs.fit.comparing import compare, gain_of_search
 from xnas.runs.results import FitResult
 
 ROWS = (row("found", 0.8), row("random", 0.79), row("resnet", 0.9))
+ANSWERS = answers(found=80, random=79, resnet=90)
 TEST = Evaluation(
     images=20,
     classes=("a", "b"),
@@ -28,10 +29,12 @@ TEST = Evaluation(
 SUMMARY = FitSummary(
     rows=ROWS,
     missing={"pretrained": "no weights at hand"},
-    comparison=compare(ROWS),
+    comparison=compare(ROWS, ANSWERS),
+    gain=gain_of_search(ROWS, ANSWERS),
     images=100,
     test=TEST,
     files=("model.onnx", "model.pt2"),
+    cost=FitCost(stages={"search": 2.0}),
 )
 RESULT = FitResult(out="runs/fit-1", plan=SMALL_PLAN, summary=SUMMARY, seconds=54.0)
 
@@ -45,6 +48,14 @@ def test_the_end_has_the_table_the_verdict_the_test_and_the_next_command():
     assert "0.9 of 1 minutes" in text
     assert "model.onnx, model.pt2, plan.json, fit.json" in text
     assert text.endswith("next: xnas predict runs/fit-1 IMAGE")
+
+
+def test_the_end_says_if_the_time_did_not_hold_and_else_nothing():
+    assert "of the time" not in farewell(RESULT)
+    assert "only 33% of the time was used: the machine was faster" in farewell(
+        replace(RESULT, seconds=20.0)
+    )
+    assert "it took 50% longer than planned" in farewell(replace(RESULT, seconds=90.0))
 
 
 def test_the_end_says_if_there_was_no_test():

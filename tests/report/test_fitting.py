@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fits import SMALL_PLAN, row
+from fitting import SMALL_PLAN, row
 
 from xnas.records import Decision
 from xnas.report.fitting import fit_table, plan_table
@@ -18,7 +18,7 @@ def test_the_best_row_stands_first_with_its_error_and_missing_ones_last():
     header, first, second, last = fit_table(rows, {"pretrained": "no weights"}).splitlines()
     assert header.split() == ["network", "validation", "parameters", "MACs", "latency", "seconds"]
     assert first.split("  ")[0] == "random cell"
-    assert "91.0 % +- 1.0" in first
+    assert "91.0 % (89.0-93.0)" in first
     assert "1,234,567" in first
     assert "2.0 M" in first
     assert "2.00 ms" in first

@@ -59,14 +59,15 @@ def farewell(result: FitResult) -> str:
     """The table, what it says, the test, the files and the next command."""
     from xnas.report.fitting import fit_table  # noqa: PLC0415
     from xnas.runs.fit.comparing import verdict  # noqa: PLC0415 - imports torch
+    from xnas.runs.fit.punctuality import time_line  # noqa: PLC0415
 
     summary, test = result.summary, result.summary.test
     lines = ["", fit_table(summary.rows, summary.missing), ""]
     lines.append(
-        f"validation on {summary.images:,} images that no training saw, +- one standard error; latency "
+        f"validation on {summary.images:,} images that no training saw, with 95 % intervals; latency "
         f"of one image on {result.winner.cost.latency.device}"
     )
-    lines += verdict(summary.rows, summary.comparison)
+    lines += verdict(summary.rows, summary.comparison, summary.gain)
     if test is None:
         lines.append("there are no test images; accuracy on other images may be lower than validation")
     else:
@@ -74,6 +75,7 @@ def farewell(result: FitResult) -> str:
     files = ", ".join(("model.json", "model.safetensors", *summary.files))
     lines += [
         f"{result.seconds / 60:.1f} of {result.plan.minutes:g} minutes",
+        *time_line(result.plan, summary.cost.stages, result.seconds),
         f"run folder: {result.out} ({files}, plan.json, fit.json)",
         *report_lines(result.out),
         _next(result.out),

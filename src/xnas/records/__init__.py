@@ -22,6 +22,7 @@ from xnas.records.costs import (
 from xnas.records.fitting import (
     Comparison,
     Decision,
+    FitCost,
     FitPlan,
     FitRow,
     FitSummary,
@@ -30,6 +31,7 @@ from xnas.records.fitting import (
     PlannedTraining,
     RowCost,
     SearchSpeed,
+    Settled,
     Speeds,
     TrainSpeed,
 )
@@ -103,6 +105,7 @@ __all__ = [
     "Evaluation",
     "ExportResult",
     "ExportedFile",
+    "FitCost",
     "FitPlan",
     "FitRow",
     "FitSummary",
@@ -129,6 +132,7 @@ __all__ = [
     "SearchSpeed",
     "Selection",
     "SelectionStudy",
+    "Settled",
     "Speeds",
     "State",
     "StepCost",

@@ -13,6 +13,7 @@ from xnas.records.training import Evaluation, Latency
 class SearchSpeed:
     """Seconds of a search of one size on this machine."""
 
+    space: str
     cells: int
     channels: int
     batch_size: int
@@ -30,6 +31,8 @@ class TrainSpeed:
     cell: str
     cells: int
     channels: int
+    side: int | None = None
+    """Of the images as a pretrained model gets them; None for networks that take images as they are."""
     steps: int
     """Per epoch."""
     start: float
@@ -43,16 +46,15 @@ class TrainSpeed:
 class Speeds:
     """What was measured before a fit was planned; sizes in rising order."""
 
+    threads: int | None = None
+    """With how many threads all of it was measured; None on a GPU."""
     search: tuple[SearchSpeed, ...]
-    """Empty if no search is to be planned."""
+    """Of one space; empty if no search is to be planned."""
     cells: tuple[TrainSpeed, ...]
-    """Of a published cell."""
-    edges: dict[str, float]
-    """What one edge of an operation adds to a step of that network, as a share of the step, by
-    `normal/OPERATION` and `reduction/OPERATION`."""
+    """Of a reference cell of that space."""
     resnet: tuple[TrainSpeed, ...]
-    pretrained: TrainSpeed | None = None
-    """None without weights."""
+    pretrained: tuple[TrainSpeed, ...] = ()
+    """Of one model with images of several sizes; empty without weights."""
     end: float
     """Latencies, test and export, estimated."""
 
@@ -70,6 +72,7 @@ class Decision:
 class PlannedSearch:
     """The search of a plan."""
 
+    space: str
     images: int
     """Training images that it sees; the validation part is not among them."""
     batch_size: int
@@ -86,48 +89,56 @@ class PlannedTraining:
     cell: str
     cells: int
     channels: int
+    side: int | None = None
+    """Of the images as a pretrained model gets them."""
     epochs: int
+    """As expected; they are settled when it begins."""
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCells:
-    """Both trainings of a plan whose cells are not known yet: the found one and the random one.
-
-    Their epochs follow from these numbers and the two cells, so that the time holds whatever operations
-    the search chooses.
-    """
+    """Both trainings of a plan whose cells are not known yet: the found one and the random one."""
 
     published: str | None
     """The cell that is trained if there is no search."""
     cells: int
     channels: int
-    steps: int
+    epochs: int
+    """Of each, as expected; they are settled when both cells are known."""
     seconds: float
     """For both trainings."""
-    start: float
-    step: float
-    """Seconds of a step with the reference cell."""
-    epoch_end: float
-    edges: dict[str, float]
-    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Epochs of a training (`cells` for both cells), decided once, when it was to begin."""
+
+    stage: str
+    epochs: int
+    seconds: float
+    """That they were expected to take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitPlan:
-    """What a fit does, decided before anything is trained."""
+    """What a fit does: sizes are decided before anything is trained, epochs when a training begins."""
 
     minutes: float
+    threads: int | None = None
+    """That a CPU computes with; None on a GPU."""
     spent: float
     """Seconds that reading images and measuring took."""
     validation: float
     """Share of the training images that is held out."""
     search: PlannedSearch | None
     cells: PlannedCells
-    resnet: PlannedTraining
+    resnet: PlannedTraining | None
+    """None if none obeys the limits."""
     pretrained: PlannedTraining | None
     end: float
     decisions: tuple[Decision, ...]
+    settled: tuple[Settled, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -138,9 +149,13 @@ class FitPlan:
         """Planned seconds of every stage, in their order."""
         half = self.cells.seconds / 2
         planned = {"search": self.search.seconds if self.search else 0.0, "found": half, "random": half}
-        planned |= {"resnet": self.resnet.seconds}
+        planned |= {"resnet": self.resnet.seconds if self.resnet else 0.0}
         planned |= {"pretrained": self.pretrained.seconds if self.pretrained else 0.0}
         return {name: seconds for name, seconds in planned.items() if seconds} | {"end": self.end}
+
+    def settled_epochs(self, stage: str) -> int | None:
+        """The epochs of a stage if they are settled."""
+        return next((one.epochs for one in self.settled if one.stage == stage), None)
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> FitPlan:
@@ -149,9 +164,10 @@ class FitPlan:
         parts = {
             "search": _optional(PlannedSearch, saved["search"], "search"),
             "cells": _part(PlannedCells, saved["cells"], "cells"),
-            "resnet": _part(PlannedTraining, saved["resnet"], "resnet"),
+            "resnet": _optional(PlannedTraining, saved["resnet"], "resnet"),
             "pretrained": _optional(PlannedTraining, saved["pretrained"], "pretrained"),
             "decisions": tuple(_part(Decision, one, "decisions") for one in saved["decisions"]),
+            "settled": tuple(_part(Settled, one, "settled") for one in saved["settled"]),
         }
         plan = cls(**{**saved, **parts})
         require_numbers(plan)
@@ -165,7 +181,7 @@ class RowCost:
     latency: Latency
     """Of one image on the device of the fit."""
     seconds: float
-    """Of its rounds and steps: the training, and the search for a found cell."""
+    """By the clock, of all calls: its whole training, and the whole search for a found cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +194,9 @@ class FitRow:
     """The network in a few words."""
     accuracy: float
     """On the validation images, by the last weights."""
-    error: float
-    """The binomial standard error of it."""
+    lower: float
+    """Of the 95 % interval of the accuracy, by Wilson's score."""
+    upper: float
     parameters: int
     macs: int
     epochs: int
@@ -190,16 +207,27 @@ class FitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Who is best by validation, and how clearly."""
+    """Two networks on the same validation images."""
 
-    winner: str
+    first: str
     second: str
     lead: float
-    """Accuracy of the winner less that of the second."""
-    noise: float
-    """The standard error of that difference, for independent answers."""
+    """Accuracy of the first less that of the second."""
+    only_first: int
+    """Images that the first alone answers rightly."""
+    only_second: int
+    p: float
+    """Of McNemar's exact test, two-sided: how likely answers that differ split so unevenly by chance."""
     clear: bool
-    """Whether the lead is more than two standard errors."""
+    """Whether that is below 5 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitCost:
+    """What a whole fit cost on this machine."""
+
+    stages: dict[str, float]
+    """Seconds by the clock of every stage, of all calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,12 +239,21 @@ class FitSummary:
     missing: dict[str, str]
     """Rows that are not there, with the reason."""
     comparison: Comparison
+    """The best by validation, and the second."""
+    gain: Comparison | None
+    """The found cell and the random one; None without a search."""
     images: int
     """Validation images."""
     test: Evaluation | None
     """Of the winner; None without test images."""
     files: tuple[str, ...]
     """What was exported, inside the run folder."""
+    cost: FitCost
+
+    @property
+    def winner(self) -> FitRow:
+        """The best by validation."""
+        return next(row for row in self.rows if row.name == self.comparison.first)
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> FitSummary:
@@ -227,8 +264,10 @@ class FitSummary:
         parts = {
             "rows": rows,
             "comparison": _part(Comparison, saved["comparison"], "comparison"),
+            "gain": _optional(Comparison, saved["gain"], "gain"),
             "test": test,
             "files": tuple(saved["files"]),
+            "cost": _part(FitCost, saved["cost"], "cost"),
         }
         summary = cls(**{**saved, **parts})
         require_numbers(summary)

@@ -34,7 +34,7 @@ def _cells(row: FitRow) -> tuple[str, ...]:
     return (
         TITLES[row.name],
         row.what,
-        f"{100 * row.accuracy:.1f} % +- {100 * row.error:.1f}",
+        f"{100 * row.accuracy:.1f} % ({100 * row.lower:.1f}-{100 * row.upper:.1f})",
         f"{row.parameters:,}",
         f"{row.macs / 1e6:,.1f} M",
         f"{row.cost.latency.milliseconds:.2f} ms",

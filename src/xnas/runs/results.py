@@ -120,7 +120,7 @@ class FitResult:
     summary: FitSummary
     """The comparison, the test, and the files that were exported."""
     seconds: float
-    """From the call to the end; of the last call, if the fit was resumed."""
+    """By the clock, from the call to the end; of all calls, if the fit was resumed."""
 
     @property
     def rows(self) -> tuple[FitRow, ...]:

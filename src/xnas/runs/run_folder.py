@@ -19,6 +19,7 @@ from xnas.engine.checkpoint import Checkpoints
 from xnas.engine.distributed import ALONE, Ranks
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import is_plain, is_scratch, sweep, whole_file
+from xnas.model import timm_model  # noqa: F401 - an architecture whose file runs write
 from xnas.process.folder import require_no_link, storage_errors
 from xnas.runs.config_file import NAME, ConfigFile, as_json
 from xnas.runs.fold_folders import require_one_run
@@ -55,6 +56,9 @@ NAMES |= {
     "found.json",
     "published.json",
     "random.json",
+    "pretrained.json",
+    "pretrained.safetensors",
+    "times.json",
     "report.html",
 }
 

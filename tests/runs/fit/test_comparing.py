@@ -1,45 +1,67 @@
 """Who wins, how clearly, and in which words."""
 
 import pytest
-from fits import row
+import torch
+from fitting import answers, row
 
-from xnas.runs.fit.comparing import compare, standard_error, verdict
+from xnas.runs.fit.comparing import compare, gain_of_search, mcnemar, paired, verdict, wilson_interval
 
 
-def test_the_standard_error_is_the_binomial_one():
-    assert standard_error(0.9, 400) == pytest.approx(0.015)  # sqrt(0.9 * 0.1 / 400)
-    assert standard_error(1.0, 10) == 0
+def test_the_interval_is_wilsons():
+    # Newcombe (1998), Table I, method 3: 81 of 263, and 15 of 148; 0 of 20 and its mirror.
+    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson_interval(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert wilson_interval(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
+    assert wilson_interval(20, 20) == pytest.approx((1 - 0.1611, 1), abs=5e-5)
+
+
+def test_the_test_is_mcnemars_exact_one():
+    assert mcnemar(0, 0) == 1
+    assert mcnemar(4, 4) == 1
+    assert mcnemar(5, 0) == 2 / 2**5
+    assert mcnemar(1, 7) == mcnemar(7, 1) == 2 * (1 + 8) / 2**8
 
 
 def test_the_best_by_validation_wins_and_the_smaller_of_equals():
     rows = [row("found", 0.9, parameters=2000), row("random", 0.9), row("resnet", 0.8)]
-    found = compare(rows)
-    assert (found.winner, found.second, found.lead, found.clear) == ("random", "found", 0.0, False)
-    assert found.noise == pytest.approx(0.01 * 2**0.5)
+    found = compare(rows, answers(found=90, random=90, resnet=80))
+    assert (found.first, found.second, found.lead) == ("random", "found", 0.0)
+    assert (found.p, found.clear) == (1.0, False)
 
 
-def test_a_lead_is_clear_from_two_standard_errors_on():
-    assert compare([row("found", 0.93), row("random", 0.90)]).clear
-    assert not compare([row("found", 0.92), row("random", 0.90)]).clear
+def test_only_images_that_one_alone_answers_rightly_count():
+    right = {"found": torch.tensor([1, 1, 1, 0, 0, 1], dtype=torch.bool)}
+    right["random"] = torch.tensor([1, 0, 0, 1, 0, 0], dtype=torch.bool)
+    found = paired(row("found", 4 / 6), row("random", 2 / 6), right)
+    assert (found.only_first, found.only_second) == (3, 1)
+    assert found.lead == pytest.approx(2 / 6)
+    assert found.p == mcnemar(3, 1)
 
 
-def said(*rows):
-    return "\n".join(verdict(rows, compare(rows)))
+def said(*rows, **right):
+    told = answers(**right)
+    return "\n".join(verdict(rows, compare(rows, told), gain_of_search(rows, told)))
 
 
 def test_a_clear_winner_is_named_with_its_lead():
-    text = said(row("found", 0.93), row("random", 0.90), row("resnet", 0.8))
-    assert "best by validation: the found cell, 3.0 points before the random cell" in text
-    assert "the found cell against the random one: +3.0 points" in text
+    text = said(
+        row("found", 0.93), row("random", 0.86), row("resnet", 0.8), found=93, random=86, resnet=80
+    )
+    assert "best by validation: the found cell, 7.0 points before the random cell (7 images" in text
+    assert "p = 0.016, McNemar's exact test" in text
+    assert "the found cell against the random one: +7.0 points" in text
     assert "noise" not in text
     assert "baseline" not in text
 
 
 def test_a_baseline_that_wins_and_a_lead_within_noise_are_said_plainly():
-    text = said(row("found", 0.90), row("random", 0.89), row("resnet", 0.91))
-    assert "within noise (1.4 points are one standard error" in text
+    text = said(
+        row("found", 0.90), row("random", 0.89), row("resnet", 0.91), found=90, random=89, resnet=91
+    )
+    assert "that is within noise: both may be equally good" in text
     assert "a baseline wins: the small ResNet is 1.0 points better than the found cell" in text
-    assert "+1.0 points, which is within noise" in text
-    text = said(row("published", 0.90), row("pretrained", 0.99))
+    assert "+1.0 points (1 images only it answers rightly, 0 only the other; p = 1" in text
+    assert "which is within noise" in text
+    text = said(row("published", 0.90), row("pretrained", 0.99), published=90, pretrained=99)
     assert "the pretrained model is 9.0 points better than the published cell" in text
     assert "against the random one" not in text

@@ -1,7 +1,7 @@
 """The end of a fit: the winner alone is tested and exported."""
 
 import pytest
-from fits import pictures, row
+from fitting import answers, pictures, row
 from training import TINY, read
 
 from xnas.data.parts import without_test
@@ -9,6 +9,7 @@ from xnas.errors import ConfigError
 from xnas.records import ExportedFile, ExportResult
 from xnas.runs.fit import concluding
 from xnas.runs.fit.concluding import conclude
+from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.train import train
 
@@ -28,10 +29,11 @@ ROWS = [row("found", 0.9), row("random", 0.8)]
 def ended(out, warnings, images=None):
     return conclude(
         ROWS,
+        answers(16, found=14, random=13),
         RunFolder(out),
         images or pictures(),
-        held=16,
         missing={"pretrained": "none"},
+        times=StageTimes(RunFolder(out), 0.0),
         warn=warnings.append,
         device="cpu",
     )
@@ -58,7 +60,10 @@ def test_the_winner_is_tested_and_exported_as_far_as_packages_allow(trained, mon
     assert summary.test.images == 20
     figures = read(trained / "model.json")["figures"]
     assert figures == {"validation_accuracy": 0.9, "test_accuracy": summary.test.top1}
-    assert read(trained / "fit.json")["missing"] == {"pretrained": "none"}
+    saved = read(trained / "fit.json")
+    assert saved["missing"] == {"pretrained": "none"}
+    assert saved["images"] == 16
+    assert saved["cost"]["stages"] == read(trained / "times.json")["cost"]
 
 
 def test_an_export_that_fails_is_a_warning_and_no_test_images_are_no_test(trained, monkeypatch):

@@ -1,15 +1,18 @@
 """The settings and images of the runs that a fit consists of."""
 
+import pytest
 import torch
-from fits import SMALL_PLAN, pictures
+from fitting import SMALL_PLAN, pictures
 
 from xnas import FitConfig
 from xnas.data import held_out, stream_seed
-from xnas.runs.fit.parts import FitData, facts_of, search_settings, train_settings
+from xnas.runs.fit.parts import FitData, facts_of, fine_tuning, search_settings, train_settings
 from xnas.runs.prepare_training import prepare_training
 from xnas.space import find_architecture
 
-CONFIG = FitConfig(device="cpu", seed=3, backend="reference", balance=True, checkpoint_minutes=2)
+CONFIG = FitConfig(
+    device="cpu", seed=3, backend="reference", balance=True, checkpoint_minutes=2, report=False
+)
 
 
 def keys(images):
@@ -45,9 +48,10 @@ def test_every_run_has_the_settings_of_the_fit(tmp_path):
     search = search_settings(CONFIG, SMALL_PLAN.search, tmp_path)
     train = train_settings(CONFIG, "resnet-8", share=0.2, epochs=7, out=tmp_path)
     for settings in (search, train):
-        for name in ("device", "seed", "backend", "balance", "checkpoint_minutes"):
+        for name in ("device", "seed", "backend", "balance", "checkpoint_minutes", "report"):
             assert getattr(settings, name) == getattr(CONFIG, name)
         assert settings.out == tmp_path
+    assert search.space == "darts"
     assert (search.epochs, search.batch_size, search.cells, search.channels) == (2, 8, 3, 2)
     assert (train.epochs, train.validation, train.recipe) == (7, 0.2, "quick")
 
@@ -55,3 +59,16 @@ def test_every_run_has_the_settings_of_the_fit(tmp_path):
 def test_the_class_with_the_fewest_images_is_named():
     facts = facts_of(pictures(21))
     assert (facts.images, facts.fewest, facts.fewest_name) == (21, 10, "horizontal")
+
+
+@pytest.mark.parametrize(("images", "batch"), [(40_000, 64), (640, 64), (639, 32), (40, 4), (5, 2)])
+def test_fine_tuning_has_small_batches_and_a_small_rate_that_follows_them(images, batch):
+    numbers = fine_tuning(images)
+    assert (numbers["batch_size"], numbers["learning_rate"]) == (batch, 0.02 * batch / 64)
+    tuned = train_settings(CONFIG, "xnas", share=0.2, epochs=3, tuned=images)
+    assert (tuned.batch_size, tuned.learning_rate, tuned.weight_decay) == (
+        batch,
+        0.02 * batch / 64,
+        1e-4,
+    )
+    assert train_settings(CONFIG, "xnas", share=0.2, epochs=3).batch_size is None

@@ -4,22 +4,25 @@ import json
 from pathlib import Path
 
 import pytest
-from fits import SMALL_PLAN, row
+from fitting import SMALL_PLAN, answers, row
 
 from xnas.errors import DamagedFileError, VersionError
-from xnas.records import FitSummary
+from xnas.records import FitCost, FitSummary
 from xnas.runs.fit.comparing import compare
 from xnas.runs.fit.plan_file import plan_text, read_plan, read_summary, summary_text
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 ROWS = (row("found", 0.9), row("random", 0.8))
+ANSWERS = answers(found=90, random=80)
 SUMMARY = FitSummary(
     rows=ROWS,
     missing={"pretrained": "no weights"},
-    comparison=compare(ROWS),
-    images=16,
+    comparison=compare(ROWS, ANSWERS),
+    gain=compare(ROWS, ANSWERS),
+    images=100,
     test=None,
     files=("model.pt2",),
+    cost=FitCost(stages={"search": 3.5}),
 )
 
 
@@ -51,7 +54,7 @@ def test_a_damaged_plan_is_refused_with_its_fault(text, fault, tmp_path):
         read_plan(tmp_path)
 
 
-@pytest.mark.parametrize("part", ["cells", "resnet", "search", "minutes", "decisions", "end"])
+@pytest.mark.parametrize("part", ["cells", "resnet", "search", "minutes", "decisions", "end", "settled"])
 def test_every_part_of_a_plan_is_checked(part, tmp_path):
     saved = json.loads(plan_text(SMALL_PLAN)) | {part: "x"}
     (tmp_path / "plan.json").write_text(json.dumps(saved), encoding="utf8")
@@ -68,9 +71,15 @@ def test_a_plan_of_another_version_is_refused(tmp_path):
 
 def test_the_frozen_files_of_version_1_are_read():
     plan = read_plan(SAMPLES / "fit-v1")
-    assert (plan.search, plan.cells.published, plan.resnet.cell) == (None, "xnas", "resnet-8")
+    assert (plan.search.space, plan.cells.published, plan.resnet.cell) == (
+        "nasbench201",
+        None,
+        "resnet-8",
+    )
     assert [one.subject for one in plan.decisions][:2] == ["validation", "search"]
+    assert [one.stage for one in plan.settled] == ["cells", "resnet"]
     summary = read_summary(SAMPLES / "fit-v1")
-    assert summary.comparison.winner == "resnet"
-    assert [row.name for row in summary.rows] == ["published", "random", "resnet"]
+    assert summary.winner.name == "resnet"
+    assert [row.name for row in summary.rows] == ["found", "random", "resnet"]
+    assert (summary.gain.first, summary.gain.second) == ("found", "random")
     assert summary.test.images == 359

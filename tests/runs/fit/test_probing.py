@@ -1,105 +1,143 @@
-"""The speed of the machine: really measured, at rising sizes, no longer than allowed."""
+"""The speed of the machine: which sizes are measured, in which order, no longer than allowed."""
 
-import torch
-from fits import pictures, searching_speed, speed
+from fitting import pictures, searching_speed, speed
 
 from xnas import FitConfig
 from xnas.runs.fit import probing
 from xnas.runs.fit.parts import FitData, facts_of
-from xnas.runs.fit.planning import edges_share
-from xnas.runs.fit.probing import (
-    MOST_OF_A_STEP,
-    edge_shares,
-    measure_speeds,
-    search_batch,
-    search_speed,
-    train_speed,
-)
-from xnas.space import SPACES, find_genotype
+from xnas.runs.fit.probing import CELL_SIZES, MANY_STEPS, RESNETS, SEARCH_SIZES, Measuring, speeds_now
 
 CONFIG = FitConfig(device="cpu")
 
 
-def data(count=80):
-    return FitData(pictures(count), CONFIG, 0.2)
+class Fake:
+    """A probe with a made-up speed."""
+
+    def __init__(self, found):
+        self.found, self.times = found, []
+
+    def time_step(self):
+        self.times.append(1.0)
+        return 1.0
+
+    def time_first(self):
+        self.times += [1.0] * 4
+
+    def speed(self, typical):
+        assert typical(self.times) == 1.0
+        return self.found
 
 
-def test_steps_are_really_made_and_timed():
-    before = torch.get_rng_state()
-    found = train_speed(CONFIG, data().trained, 0.2, "xnas", cells=3, channels=2)
-    assert (found.cell, found.cells, found.channels, found.steps) == ("xnas", 3, 2, 4)  # 64 by 16
-    assert min(found.start, found.step, found.epoch_end) > 0
-    assert torch.equal(torch.get_rng_state(), before)
+class Machine:
+    """Probes that are asked for, and a clock that goes by what they cost."""
 
+    def __init__(self, monkeypatch, *, step=1e-3, darts_round=1e-3, quick_round=1e-3, cost=0.0):
+        self.asked, self.cost, self.now = [], cost, 0.0
+        self.rounds = {"darts": darts_round, "nasbench201": quick_round}
+        self.step = step
+        monkeypatch.setattr(probing, "TrainProbe", self.train)
+        monkeypatch.setattr(probing, "SearchProbe", self.search)
+        monkeypatch.setattr(probing, "fastest_threads", lambda _probes, _most: 1)
+        monkeypatch.setattr(probing.time, "perf_counter", lambda: self.now)
 
-def test_rounds_are_really_played_and_timed():
-    found = search_speed(CONFIG, data(), (3, 2))
-    assert (found.cells, found.channels, found.batch_size) == (3, 2, 8)
-    assert min(found.start, found.round, found.epoch_end) > 0
+    def train(self, _config, _images, _share, cell, _architecture, **sizes):
+        self.now += self.cost
+        self.asked.append((cell, *sizes.values()))
+        known = {"cells": 3, "channels": 16} | sizes
+        known.pop("tuned", None)
+        return Fake(speed(cell, step=self.step, **known))
 
+    def search(self, _config, _data, space, size):
+        self.now += self.cost
+        self.asked.append((space, *size))
+        return Fake(searching_speed(*size, space=space, round=self.rounds[space]))
 
-def test_every_operation_has_a_share_and_all_edges_less_than_a_step():
-    measured = speed(cells=3, channels=2, step=1e-4)  # far too fast, so that shares are scaled
-    found = edge_shares(CONFIG, data().trained, 0.2, measured)
-    operations = SPACES["darts"].operations
-    assert found.keys() == {f"{kind}/{name}" for kind in ("normal", "reduction") for name in operations}
-    assert edges_share(found, find_genotype("xnas")) <= MOST_OF_A_STEP + 1e-9
-    assert found["normal/skip_connect"] < found["normal/sep_conv_5x5"]
-
-
-def test_batches_of_a_search_are_small_on_a_cpu_and_for_few_images():
-    assert search_batch(5000, gpu=False) == 32
-    assert search_batch(5000, gpu=True) == 96
-    assert search_batch(320, gpu=True) == 16
-    assert search_batch(20, gpu=False) == 8
-
-
-def made_up(monkeypatch, *, step=1e-3):
-    """Sizes that were measured, in their order, with made-up speeds."""
-    asked = []
-
-    def train(_config, _images, _share, cell, *, cells=3, channels=16):
-        asked.append((cell, cells, channels))
-        return speed(cell, cells, channels, step=step)
-
-    def search(_config, _data, size):
-        asked.append(("search", *size))
-        return searching_speed(*size, round=step)
-
-    monkeypatch.setattr(probing, "train_speed", train)
-    monkeypatch.setattr(probing, "search_speed", search)
-    monkeypatch.setattr(probing, "edge_shares", lambda *_: {})
-    return asked
+    def measured(self, *, count=600, seconds=3600, pretrained=None):
+        data = FitData(pictures(count), CONFIG, 0.2)
+        facts = facts_of(data.images)
+        return Measuring(CONFIG, data, facts, seconds=seconds, pretrained=pretrained).speeds()
 
 
 def test_all_sizes_are_measured_where_all_may_fit(monkeypatch):
-    asked = made_up(monkeypatch)
-    images = data(600)
-    found = measure_speeds(CONFIG, images, facts_of(images.images), seconds=3600)
-    assert [s.channels for s in found.cells] == [8, 8, 16, 24, 40]
-    assert [s.cell for s in found.resnet] == list(probing.RESNETS)
-    assert [(s.cells, s.channels) for s in found.search] == list(probing.SEARCH_SIZES)
-    assert len(asked) == 5 + 3 + 4
+    machine = Machine(monkeypatch)
+    found = machine.measured()
+    assert [(s.cells, s.channels) for s in found.cells] == list(CELL_SIZES["darts"])
+    assert [s.cell for s in found.resnet] == list(RESNETS)
+    assert [(s.space, s.cells, s.channels) for s in found.search] == [
+        ("darts", *size) for size in SEARCH_SIZES["darts"]
+    ]
+    assert len(machine.asked) == 5 + 3 + 4
+    assert found.threads == 1
+
+
+def test_the_quick_space_is_searched_where_the_wide_one_has_too_few_rounds(monkeypatch):
+    machine = Machine(monkeypatch, darts_round=0.3, quick_round=0.03)
+    found = machine.measured(count=3000, seconds=270)
+    assert {s.space for s in found.search} == {"nasbench201"}
+    assert found.cells[0].cell.startswith("|nor_conv_3x3~0|")
+    assert machine.asked[:3] == [("resnet-8",), ("darts", 3, 4), ("nasbench201", 1, 8)]
+
+
+def test_no_search_is_planned_where_neither_has_rounds(monkeypatch):
+    machine = Machine(monkeypatch, darts_round=5.0, quick_round=5.0)
+    found = machine.measured(seconds=60)
+    assert found.search == ()
+    assert found.cells[0].cell == "xnas"
 
 
 def test_larger_sizes_are_left_out_where_they_cannot_fit(monkeypatch):
-    asked = made_up(monkeypatch, step=1.0)
-    images = data(600)
-    measure_speeds(CONFIG, images, facts_of(images.images), seconds=60)
-    assert asked == [("xnas", 3, 8), ("resnet-8", 3, 16), ("search", 3, 4)]
+    machine = Machine(monkeypatch, step=1.0)
+    machine.measured(seconds=60)
+    assert [name for name, *_ in machine.asked].count("xnas") == 1
+    assert ("resnet-14",) not in machine.asked
 
 
 def test_no_search_is_measured_for_few_images(monkeypatch):
-    asked = made_up(monkeypatch)
-    few = data(80)
-    assert measure_speeds(CONFIG, few, facts_of(few.images), seconds=60).search == ()
-    assert not any(name == "search" for name, _, _ in asked)
+    machine = Machine(monkeypatch)
+    assert machine.measured(count=80, seconds=60).search == ()
+    assert not any(name in SEARCH_SIZES for name, *_ in machine.asked)
 
 
 def test_measuring_ends_when_its_time_is_used_up(monkeypatch):
-    asked = made_up(monkeypatch)
-    ticks = iter(range(0, 100_000, 1000))
+    machine = Machine(monkeypatch, cost=1000.0)
+    machine.measured()
+    assert machine.asked == [("resnet-8",), ("darts", 3, 4), ("xnas", 3, 8)]
+
+
+def test_all_probes_are_timed_again_in_turn_while_there_is_time(monkeypatch):
+    Machine(monkeypatch)
+    measuring = Measuring(
+        CONFIG, FitData(pictures(600), CONFIG, 0.2), facts_of(pictures(600)), seconds=60
+    )
+    measuring.speeds()
+    assert {len(probe.times) for probe in measuring.probes} == {MANY_STEPS}
+
+
+class Model:
+    """A pretrained model of two sizes."""
+
+    name = "resnet18"
+
+    def sides(self, size):
+        assert size == (8, 8)
+        return (64, 224)
+
+    def architecture(self, side):
+        return side
+
+
+def test_a_pretrained_model_is_measured_with_images_of_rising_size(monkeypatch):
+    machine = Machine(monkeypatch)
+    found = machine.measured(pretrained=Model())
+    assert [s.side for s in found.pretrained] == [64, 224]
+    assert ("resnet18", 64, 480) in machine.asked
+    assert Machine(monkeypatch).measured().pretrained == ()
+
+
+def test_speeds_before_a_training_are_measured_in_turn(monkeypatch):
+    ticks = iter(range(100))
     monkeypatch.setattr(probing.time, "perf_counter", lambda: next(ticks))
-    images = data(600)
-    measure_speeds(CONFIG, images, facts_of(images.images), seconds=3600)
-    assert asked == [("xnas", 3, 8), ("resnet-8", 3, 16), ("search", 3, 4)]
+    probes = [Fake(speed()), Fake(speed("resnet-8"))]
+    found = speeds_now(probes, seconds=1000.0)  # 10 of the clock's ticks, of which it begins with one
+    assert [one.cell for one in found] == ["xnas", "resnet-8"]
+    assert [len(probe.times) for probe in probes] == [4 + 9, 4 + 9]

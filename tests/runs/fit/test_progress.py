@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from fits import Watching
+from fitting import Watching
 
 from xnas.runs.fit.following import StageDisplay
 from xnas.runs.fit.progress import FitProgress
@@ -57,7 +57,7 @@ def test_the_runs_inside_pass_on_steps_epochs_and_warnings_only():
     watching = Watching()
     epochs = []
     watching.after_epoch = lambda record, _: epochs.append(record)
-    stage = StageDisplay(watching)
+    stage = StageDisplay(watching, SimpleNamespace(save=lambda: None))
     stage.say("chosen: 3 cells")
     stage.warn("careful")
     stage.after_round(None)

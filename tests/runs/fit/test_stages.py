@@ -1,14 +1,17 @@
 """The runs of a fit: begun, resumed or found finished; what a finished one says of its network."""
 
-from fits import Watching, pictures
+from dataclasses import replace
+
+from fitting import Watching, pictures
 from training import metrics
 
 from xnas import FitConfig, count_parameters
 from xnas.errors import FinishedError
 from xnas.model.model import load_model
-from xnas.runs.fit.comparing import standard_error
+from xnas.runs.fit.comparing import wilson_interval
 from xnas.runs.fit.parts import FitData, train_settings
 from xnas.runs.fit.stages import Stages
+from xnas.space import find_architecture
 
 CONFIG = FitConfig(device="cpu")
 CHANGES = {"device": "cpu", "data_dir": None}
@@ -44,12 +47,28 @@ def test_a_row_has_the_last_accuracy_and_the_size_of_its_network(tmp_path):
     out = tmp_path / "found"
     settings = train_settings(CONFIG, "xnas", share=0.2, epochs=2, out=out, cells=3, channels=2)
     stages().train(settings, out)
-    found = stages().row("found", "3 cells", out, searched=100.0)
+    played = stages()
+    found = played.row("found", "3 cells", out, seconds=lambda: 100.0)
     assert found.accuracy == metrics(out)[-1]["valid_accuracy"]
-    assert found.error == standard_error(found.accuracy, 16)
+    right = played.answers["found"]
+    assert (len(right), right.double().mean()) == (16, found.accuracy)
+    assert (found.lower, found.upper) == wilson_interval(int(right.sum()), 16)
     assert found.parameters == count_parameters(load_model(out)[0])
     assert (found.name, found.out, found.epochs) == ("found", "found", 2)
-    assert found.cost.seconds > 100
+    assert found.cost.seconds == 100
     assert found.cost.latency.batch == 1
     stages().train(settings, out)  # finished already: nothing is trained again
     assert len(metrics(out)) == 2
+
+
+def test_the_present_speed_of_networks_is_measured():
+    networks = [
+        ("found", find_architecture("xnas"), {"cells": 3, "channels": 2}),
+        ("resnet-8", find_architecture("resnet-8"), {}),
+    ]
+    found = Stages(replace(CONFIG, minutes=0.01), stages().data, Watching(), {}).speeds(networks)
+    assert [(one.cell, one.channels, one.steps) for one in found] == [
+        ("found", 2, 4),
+        ("resnet-8", 16, 4),
+    ]
+    assert min(one.step for one in found) > 0

@@ -1,14 +1,22 @@
-"""Which network of a fit is best by validation, and how clearly."""
+"""Which network of a fit is best by validation, and how clearly.
+
+All networks answer the same validation images, so two of them are compared by the images on which one
+alone is right: the others say nothing about which is better.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
 
 from xnas.records.fitting import Comparison, FitRow
 
-CLEAR = 2.0
-"""Standard errors of a difference from which on it counts as one."""
+CLEAR = 0.05
+"""Probability by chance below which a difference counts as one."""
+Z = 1.959963984540054
+"""Of 95 %: the normal distribution's quantile at 0.975."""
 BASELINES = {
     "random": "the random cell",
     "resnet": "the small ResNet",
@@ -16,44 +24,83 @@ BASELINES = {
 }
 NAMES = {"found": "the found cell", "published": "the published cell"} | BASELINES
 
-
-def standard_error(accuracy: float, images: int) -> float:
-    """Of a share of right answers, by the binomial distribution."""
-    return math.sqrt(accuracy * (1 - accuracy) / images)
+Answers = Mapping[str, Tensor]
+"""By row, whether each validation image was answered rightly: bool (images,)."""
 
 
-def compare(rows: Sequence[FitRow]) -> Comparison:
-    """The best row, of equals the one with fewer parameters, against the second."""
-    first, second = sorted(rows, key=lambda row: (-row.accuracy, row.parameters))[:2]
-    lead, noise = first.accuracy - second.accuracy, math.hypot(first.error, second.error)
+def wilson_interval(right: int, images: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share, by Wilson's score; it has a width at 0 and 100 % as well.
+
+    >>> [round(end, 3) for end in wilson_interval(10, 10)]
+    [0.722, 1.0]
+    """
+    share, extra = right / images, Z**2 / images
+    centre = (share + extra / 2) / (1 + extra)
+    half = Z * math.sqrt(share * (1 - share) / images + extra / images / 4) / (1 + extra)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the two-sided probability of so uneven a split, or a more uneven one, by tosses of a coin.
+
+    >>> mcnemar(1, 7) == 2 * (1 + 8) / 2**8
+    True
+    """
+    tosses, fewer = only_first + only_second, min(only_first, only_second)
+    tail = sum(math.comb(tosses, heads) for heads in range(fewer + 1))
+    return min(1.0, float(2 * tail / 2**tosses))
+
+
+def paired(first: FitRow, second: FitRow, answers: Answers) -> Comparison:
+    """Two networks by their answers to the same images."""
+    one, other = answers[first.name], answers[second.name]
+    only_first, only_second = int((one & ~other).sum()), int((other & ~one).sum())
+    p = mcnemar(only_first, only_second)
     return Comparison(
-        winner=first.name, second=second.name, lead=lead, noise=noise, clear=lead > CLEAR * noise
+        first=first.name,
+        second=second.name,
+        lead=(only_first - only_second) / len(one),
+        only_first=only_first,
+        only_second=only_second,
+        p=p,
+        clear=p < CLEAR,
     )
 
 
-def verdict(rows: Sequence[FitRow], comparison: Comparison) -> list[str]:
-    """What the comparison says, in sentences."""
-    winner, second = NAMES[comparison.winner], NAMES[comparison.second]
+def compare(rows: Sequence[FitRow], answers: Answers) -> Comparison:
+    """The best row, of equals the one with fewer parameters, against the second."""
+    first, second = sorted(rows, key=lambda row: (-row.accuracy, row.parameters))[:2]
+    return paired(first, second, answers)
+
+
+def gain_of_search(rows: Sequence[FitRow], answers: Answers) -> Comparison | None:
+    """The found cell against the random one; None without a search."""
+    named = {row.name: row for row in rows}
+    if "found" not in named or "random" not in named:
+        return None
+    return paired(named["found"], named["random"], answers)
+
+
+def verdict(rows: Sequence[FitRow], comparison: Comparison, gain: Comparison | None) -> list[str]:
+    """What the comparisons say, in sentences."""
+    winner, second = NAMES[comparison.first], NAMES[comparison.second]
     lead = f"{100 * comparison.lead:.1f} points before {second}"
-    lines = [f"best by validation: {winner}, {lead}"]
+    lines = [f"best by validation: {winner}, {lead} ({_test(comparison)})"]
     if not comparison.clear:
-        lines.append(
-            f"that is within noise ({100 * comparison.noise:.1f} points are one standard error of the "
-            "difference): both may be equally good"
-        )
-    if comparison.winner in BASELINES:
+        lines.append("that is within noise: both may be equally good")
+    if comparison.first in BASELINES:
         main = next(row for row in rows if row.name not in BASELINES)
         behind = 100 * (max(row.accuracy for row in rows) - main.accuracy)
         lines.append(f"a baseline wins: {winner} is {behind:.1f} points better than {NAMES[main.name]}")
-    return [*lines, *_gain(rows)]
+    if gain is not None:
+        noise = "" if gain.clear else ", which is within noise"
+        points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){noise}"
+        lines.append(f"the found cell against the random one: {points}")
+    return lines
 
 
-def _gain(rows: Sequence[FitRow]) -> list[str]:
-    """What the search gained over a random cell."""
-    found = {row.name: row for row in rows}
-    if "found" not in found or "random" not in found:
-        return []
-    one, other = found["found"], found["random"]
-    lead, noise = one.accuracy - other.accuracy, math.hypot(one.error, other.error)
-    clear = "" if abs(lead) > CLEAR * noise else ", which is within noise"
-    return [f"the found cell against the random one: {100 * lead:+.1f} points{clear}"]
+def _test(pair: Comparison) -> str:
+    return (
+        f"{pair.only_first} images only it answers rightly, {pair.only_second} only the other; "
+        f"p = {pair.p:.2g}, McNemar's exact test"
+    )

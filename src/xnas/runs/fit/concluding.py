@@ -13,35 +13,41 @@ from xnas.model.export import ONNX_FILE, TORCH_FILE, require_onnx
 from xnas.model.model import load_model, save_model
 from xnas.process.devices import pick_device
 from xnas.records import Evaluation
-from xnas.records.fitting import FitRow, FitSummary
+from xnas.records.fitting import FitCost, FitRow, FitSummary
 from xnas.runs.export import export_run
-from xnas.runs.fit.comparing import compare
+from xnas.runs.fit.comparing import Answers, compare, gain_of_search
 from xnas.runs.fit.plan_file import SUMMARY, summary_text
+from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.model_options import ExportConfig
 from xnas.runs.run_folder import RunFolder
 
 
 def conclude(
     rows: Sequence[FitRow],
+    answers: Answers,
     folder: RunFolder,
     images: Images,
     *,
-    held: int,
     missing: Mapping[str, str],
+    times: StageTimes,
     warn: Callable[[str], None],
     device: str,
 ) -> FitSummary:
     """Write the model of the best row into the run folder, tested and exported, and last fit.json."""
-    comparison = compare(rows)
-    winner = next(row for row in rows if row.name == comparison.winner)
+    comparison = compare(rows, answers)
+    winner = next(row for row in rows if row.name == comparison.first)
     test = _save_winner(folder, winner, images, device)
+    files = _exported(folder, images, warn)
+    times.save()
     summary = FitSummary(
         rows=tuple(rows),
         missing=dict(missing),
         comparison=comparison,
-        images=held,
+        gain=gain_of_search(rows, answers),
+        images=len(answers[winner.name]),
         test=test,
-        files=_exported(folder, images, warn),
+        files=files,
+        cost=FitCost(stages=dict(times.seconds)),
     )
     folder.write_text(SUMMARY, summary_text(summary))
     return summary

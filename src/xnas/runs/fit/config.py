@@ -24,5 +24,5 @@ class FitConfig(DataOptions, ComputeOptions, RunOptions):
     """Minutes from the command to the exported model. The plan aims at 90 % of them."""
     pretrained: str | None = None
     """A pretrained model of timm to fine-tune, as MODEL (its weights in timm's cache) or MODEL=FILE (a
-    state dict, .safetensors or .pth). Nothing is downloaded. Default: resnet18, if timm has its weights
-    in the cache."""
+    state dict, .safetensors or .pth), or none. Nothing is downloaded. Default: resnet18 or another small
+    model whose weights are in the cache."""

@@ -1,8 +1,9 @@
 """A whole fit: images and a budget of time in, a tested and exported model out.
 
-The speed of the machine is measured and the plan made before anything is trained. From then on the plan
-decides alone: it counts epochs, so that a fit which was stopped ends as an uninterrupted one does. Every
-stage is an ordinary run in a folder of its own, inside that of the fit; fit.json is written last.
+The speed of the machine is measured and the plan made before anything is trained. Epochs of a training
+are settled when it is to begin, and kept in the plan. From then on the plan decides alone, whatever the
+clock says, so that a fit which is stopped and resumed follows what it has decided. Every stage is an
+ordinary run in a folder of its own, inside that of the fit; fit.json is written last.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from xnas.options import saved_options
 from xnas.process.interrupt import Interrupted
 from xnas.records.fitting import FitPlan
 from xnas.report.fitting import plan_table
+from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import ConfigFile, config_of
 from xnas.runs.displays import Callback, FitDisplay, showing
 from xnas.runs.fit.concluding import conclude
@@ -28,9 +30,13 @@ from xnas.runs.fit.config import FitConfig
 from xnas.runs.fit.following import Following, StageDisplay
 from xnas.runs.fit.parts import FitData, facts_of
 from xnas.runs.fit.plan_file import PLAN, SUMMARY, plan_text, read_plan, read_summary
-from xnas.runs.fit.planning import make_plan, require_enough
-from xnas.runs.fit.probing import measure_speeds
+from xnas.runs.fit.planning import PRETRAINED, RESNET, make_plan
+from xnas.runs.fit.pretrained import JSON_FILE, WEIGHTS_FILE, find_pretrained
+from xnas.runs.fit.probing import Measuring
+from xnas.runs.fit.sizing import require_enough
+from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.fit.stages import Stages
+from xnas.runs.fit.threads import computing_with
 from xnas.runs.results import FitResult
 from xnas.runs.resume_command import ResumeCommand
 from xnas.runs.run_folder import RunFolder
@@ -44,9 +50,6 @@ from xnas.runs.sources import (
 )
 
 COMMAND = "fit"
-NO_WEIGHTS = (
-    "no weights at hand: --pretrained MODEL=FILE names a model of timm and a file of its weights"
-)
 
 
 def fit(
@@ -79,20 +82,18 @@ def fit(
         folder = RunFolder.create(lambda: config.out or RunFolder.next_free(COMMAND, images.name))
         with folder.locked(new=True):
             try:
-                plan = job.plan()
-            except ConfigError:
-                with suppress(OSError):
-                    folder.path.rmdir()
+                plan = job.plan(folder)
+                saved = config_of(
+                    COMMAND,
+                    place,
+                    images.fingerprint(),
+                    replace(config, out=folder.path),
+                    test_fingerprint=images.test_fingerprint(),
+                )
+                folder.write_start(saved)
+            except BaseException:  # Ctrl-C as well: nothing was begun that could be resumed
+                _remove_unbegun(folder)
                 raise
-            saved = config_of(
-                COMMAND,
-                place,
-                images.fingerprint(),
-                replace(config, out=folder.path),
-                test_fingerprint=images.test_fingerprint(),
-            )
-            folder.write_start(saved)
-            folder.write_text(PLAN, plan_text(plan))
             return job.follow(plan, folder, saved, {})
 
 
@@ -127,8 +128,7 @@ def resume_fit(
             job = FitJob(replace(config, out=path), images, shown, began)
             if planned is None:
                 shown.warn(f"{path} was stopped before there was a plan; it is made now")
-                planned = job.plan()
-                folder.write_text(PLAN, plan_text(planned))
+                planned = job.plan(folder)
             else:
                 shown.say(f"following the plan of {path / PLAN}")
             return job.follow(planned, folder, saved, changes)
@@ -143,14 +143,22 @@ class FitJob:
         self.facts = facts_of(images)
         require_enough(self.facts)
         self.data = FitData(images, config, self.facts.validation)
+        if images.note:
+            display.say(f"{images.name}: {images.note}")
 
-    def plan(self) -> FitPlan:
-        """Measure the machine, and decide everything."""
+    def plan(self, folder: RunFolder) -> FitPlan:
+        """Find the pretrained model, measure the machine, decide what to do, and write it down."""
+        model, missing = find_pretrained(self.config.pretrained, self.images)
         self.display.say("measuring the speed of this machine ...")
         seconds = 60 * self.config.minutes
-        speeds = measure_speeds(self.config, self.data, self.facts, seconds=seconds)
+        measuring = Measuring(self.config, self.data, self.facts, seconds=seconds, pretrained=model)
+        speeds = measuring.speeds()
         spent = time.perf_counter() - self.began
-        return make_plan(self.config.minutes, self.facts, speeds, spent=spent, missing=NO_WEIGHTS)
+        plan = make_plan(self.config.minutes, self.facts, speeds, spent=spent, missing=missing)
+        if model is not None and plan.pretrained is not None and plan.pretrained.side is not None:
+            model.save(folder, plan.pretrained.side)
+        folder.write_text(PLAN, plan_text(plan))
+        return plan
 
     def follow(
         self, plan: FitPlan, folder: RunFolder, saved: ConfigFile, changes: Mapping[str, Any]
@@ -164,28 +172,46 @@ class FitJob:
             changes=changes,
         )
         self.display.say(plan_table(plan))
-        stages = Stages(self.config, self.data, StageDisplay(self.display), changes)
-        following = Following(plan, folder, stages, self.display)
+        times = StageTimes(folder, self.began)
+        stages = Stages(self.config, self.data, StageDisplay(self.display, times), changes)
+        following = Following(plan, folder, stages, self.display, times)
         try:
-            rows = following.rows()
-            following.begin("end")
-            summary = conclude(
-                rows,
-                folder,
-                self.images,
-                held=self.data.held,
-                missing={} if plan.pretrained else {"pretrained": NO_WEIGHTS},
-                warn=self.display.warn,
-                device=self.config.device,
-            )
+            with computing_with(plan.threads):
+                rows = following.rows()
+                following.begin("end")
+                summary = conclude(
+                    rows,
+                    stages.answers,
+                    folder,
+                    self.images,
+                    missing=_missing(following.plan),
+                    times=times,
+                    warn=self.display.warn,
+                    device=self.config.device,
+                )
         except KeyboardInterrupt:
+            times.save()
             raise Interrupted(f"stopped; resume with: {command}") from None
-        return FitResult(
-            out=str(folder.path),
-            plan=plan,
-            summary=summary,
-            seconds=time.perf_counter() - self.began,
-        )
+        return FitResult(out=str(folder.path), plan=following.plan, summary=summary, seconds=times.used)
+
+
+def _missing(plan: FitPlan) -> dict[str, str]:
+    """Rows that a plan does not have, with its reasons."""
+    reasons = {one.subject: one.reason for one in plan.decisions}
+    rows = {"resnet": (plan.resnet, RESNET), "pretrained": (plan.pretrained, PRETRAINED)}
+    return {
+        name: reasons.get(subject, "") for name, (planned, subject) in rows.items() if planned is None
+    }
+
+
+def _remove_unbegun(folder: RunFolder) -> None:
+    """Remove a folder that has no config.json yet, with what was planned."""
+    if (folder.path / CONFIG).exists():
+        return
+    with suppress(OSError):
+        for name in (PLAN, JSON_FILE, WEIGHTS_FILE):
+            (folder.path / name).unlink(missing_ok=True)
+        folder.path.rmdir()
 
 
 def _showing(

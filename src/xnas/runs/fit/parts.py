@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from xnas.data import Images, held_out, stream_seed
 from xnas.data.parts import part_of, stratified, without_test
 from xnas.records.fitting import PlannedSearch
 from xnas.runs.fit.config import FitConfig
-from xnas.runs.fit.planning import Facts
+from xnas.runs.fit.sizing import Facts
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
 
 RECIPE = "quick"
+TUNED_BATCH, LEAST_BATCHES = 64, 10
+"""Images per batch of fine-tuning; batches are halved until an epoch has so many."""
+TUNED_RATE, TUNED_DECAY = 0.02, 1e-4
+"""Learning rate for that batch, and weight decay: smaller than the recipe's, as the weights are good."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,15 @@ class FitData:
         return part_of(self.images, kept[chosen])
 
     @property
+    def validation(self) -> Tensor:
+        """Indices of the images that no training learns from."""
+        labels, seed = self.images.labels.cpu(), self.config.seed
+        return held_out(labels, share=self.share, seed=stream_seed(seed, "validation"))[1]
+
+    @property
     def held(self) -> int:
         """How many validation images there are."""
-        labels, seed = self.images.labels.cpu(), self.config.seed
-        return len(held_out(labels, share=self.share, seed=stream_seed(seed, "validation"))[1])
+        return len(self.validation)
 
 
 def facts_of(images: Images) -> Facts:
@@ -55,9 +66,19 @@ def facts_of(images: Images) -> Facts:
     )
 
 
+def fine_tuning(images: int) -> dict[str, Any]:
+    """Numbers of the recipe that differ where weights are good already."""
+    batch = TUNED_BATCH
+    while batch > 2 and images < LEAST_BATCHES * batch:
+        batch //= 2
+    rate = TUNED_RATE * batch / TUNED_BATCH
+    return {"batch_size": batch, "learning_rate": rate, "weight_decay": TUNED_DECAY}
+
+
 def search_settings(config: FitConfig, planned: PlannedSearch, out: Path | None) -> SearchConfig:
     """The settings of the search."""
     return SearchConfig(
+        space=planned.space,
         epochs=planned.epochs,
         batch_size=planned.batch_size,
         cells=planned.cells,
@@ -69,6 +90,7 @@ def search_settings(config: FitConfig, planned: PlannedSearch, out: Path | None)
         precision=config.precision,
         balance=config.balance,
         checkpoint_minutes=config.checkpoint_minutes,
+        report=config.report,
     )
 
 
@@ -81,9 +103,14 @@ def train_settings(
     out: Path | None = None,
     cells: int | None = None,
     channels: int | None = None,
+    tuned: int = 0,
 ) -> TrainConfig:
-    """The settings of a training; sizes are those of the network unless they are given."""
+    """The settings of a training; sizes are those of the network unless they are given.
+
+    With `tuned`, the number of images to learn from, they are those of fine-tuning.
+    """
     return TrainConfig(
+        **(fine_tuning(tuned) if tuned else {}),
         cell=cell,
         recipe=RECIPE,
         epochs=epochs,
@@ -97,4 +124,5 @@ def train_settings(
         precision=config.precision,
         balance=config.balance,
         checkpoint_minutes=config.checkpoint_minutes,
+        report=config.report,
     )

@@ -1,292 +1,203 @@
-"""The speed of this machine: a few rounds and steps, really played, before a fit is planned.
+"""The speed of this machine: rounds and steps, really played, before a fit is planned.
 
 Sizes are measured in rising order while a larger one could still be of use, and no longer than a small
-share of the time allows. What is measured is thrown away.
+share of the time allows. Then all of them are timed again in turn. What is measured is thrown away.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
-from xnas.data import Images
-from xnas.engine import captured_round, end_epoch, play_round, search_state
-from xnas.engine.checkpoint import Checkpoints
-from xnas.engine.evaluate import evaluate
-from xnas.engine.train import captured_step, own_randomness, train_step
-from xnas.engine.train_state import train_state
-from xnas.nn.operations import FINAL, build_operation
-from xnas.process.devices import synchronize
-from xnas.records.fitting import PlannedSearch, SearchSpeed, Speeds, TrainSpeed
-from xnas.runs.backends import is_captured
+from xnas.process.devices import pick_device
+from xnas.records.fitting import Speeds, TrainSpeed
 from xnas.runs.fit.config import FitConfig
-from xnas.runs.fit.parts import FitData, search_settings, train_settings
-from xnas.runs.fit.planning import (
-    LEAST_EPOCHS,
-    PROBING,
+from xnas.runs.fit.parts import FitData
+from xnas.runs.fit.planning import QUICK_SPACE, WIDE_SPACE, share_of
+from xnas.runs.fit.pretrained import PretrainedModel
+from xnas.runs.fit.probes import SearchProbe, TrainProbe, quick_quarter, trimmed_mean
+from xnas.runs.fit.sizing import (
+    GOOD_EPOCHS,
+    GOOD_FINE_TUNING,
     Facts,
-    edges_share,
+    is_good,
     larger_fits,
     larger_search_fits,
-    searchable,
-    share_of,
+    search_within,
 )
-from xnas.runs.prepare import prepare
-from xnas.runs.prepare_training import prepare_training
-from xnas.space import SPACES, CellKind, find_architecture, find_genotype
-from xnas.space.layout import cell_kinds
+from xnas.runs.fit.threads import computing_with, fastest_threads
+from xnas.space import Architecture, find_architecture
 
-SEARCH_SIZES = ((3, 4), (5, 4), (5, 8), (5, 16))
-"""Cells and channels of supernets."""
-CELL_SIZES = ((3, 8), (5, 8), (5, 16), (5, 24), (5, 40))
-"""Cells and channels of the networks of cells; the last is the recipe's own size."""
+PROBING, AGAIN = 0.05, 0.01
+"""Shares of the time that measuring may take: before the plan, and before a training begins."""
+SEARCH_SIZES = {
+    "darts": ((3, 4), (5, 4), (5, 8), (5, 16)),
+    "nasbench201": ((1, 8), (1, 16), (2, 16)),
+}
+"""Cells (of nasbench201: per stage) and channels of supernets."""
+CELL_SIZES = {
+    "darts": ((3, 8), (5, 8), (5, 16), (5, 24), (5, 40)),
+    "nasbench201": ((1, 8), (1, 16), (2, 16), (3, 16), (5, 16), (5, 32)),
+}
+"""The same of the networks of cells; the last of darts is the recipe's own size."""
+REFERENCES = {
+    "darts": "xnas",
+    "nasbench201": (
+        "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|skip_connect~0|nor_conv_3x3~1|nor_conv_3x3~2|"
+    ),
+}
+"""The cell whose networks are measured. That of nasbench201 is the best of its table on CIFAR-10."""
 RESNETS = ("resnet-8", "resnet-14", "resnet-20")
-REFERENCE = "xnas"
-"""The cell whose networks are measured, and trained where no search pays."""
-SEARCH_BATCH = {"cpu": 32, "cuda": 96}
-"""Images per batch of a search: on a CPU small ones, which give more rounds in the same time."""
-SMALLEST_BATCH, ROUNDS_PER_EPOCH = 8, 20
-STEPS = 4
-"""Steps and rounds that are timed, after one to warm up; their median counts."""
-EVALUATED = 2  # batches
-MOST_OF_A_STEP = 0.85
+MANY_STEPS = 12
 END_STEPS, END_SECONDS = 150, 2.0
 """The end takes about as long as so many steps of the smallest network, and so many seconds more."""
 
-Speed = TypeVar("Speed", SearchSpeed, TrainSpeed)
-
-
-def measure_speeds(config: FitConfig, data: FitData, facts: Facts, *, seconds: float) -> Speeds:
-    """What rounds and steps cost here; `seconds` are those of the whole fit."""
-    began = time.perf_counter()
-
-    def may_go_on() -> bool:
-        return time.perf_counter() - began < PROBING * seconds
-
-    images = data.trained
-    cells = [_cells_speed(config, images, data.share, CELL_SIZES[0])]
-    edges = edge_shares(config, images, data.share, cells[0])
-    resnets = [_resnet_speed(config, images, data.share, RESNETS[0])]
-    found = Speeds(search=(), cells=tuple(cells), edges=edges, resnet=tuple(resnets), end=0.0)
-    search: list[SearchSpeed] = []
-    if searchable(facts):
-        measure = partial(search_speed, config, data)
-        share = share_of("cells", found, seconds)
-        search = _ladder(
-            SEARCH_SIZES, measure, lambda speed: larger_search_fits(speed, facts, share), may_go_on
-        )
-    cells += _ladder(
-        CELL_SIZES[1:],
-        partial(_cells_speed, config, images, data.share),
-        lambda speed: larger_fits(speed, share_of("cells", found, seconds) / 2),
-        may_go_on,
-        before=cells[-1],
-    )
-    resnets += _ladder(
-        RESNETS[1:],
-        partial(_resnet_speed, config, images, data.share),
-        lambda speed: larger_fits(speed, share_of("resnet", found, seconds)),
-        may_go_on,
-        before=resnets[-1],
-    )
-    return Speeds(
-        search=tuple(search),
-        cells=tuple(cells),
-        edges=edges,
-        resnet=tuple(resnets),
-        end=END_STEPS * cells[0].step + END_SECONDS,
-    )
-
-
+SomeProbe = TypeVar("SomeProbe", SearchProbe, TrainProbe)
 Size = TypeVar("Size")
 
 
-def _ladder(
-    sizes: Sequence[Size],
-    measure: Callable[[Size], Speed],
-    larger: Callable[[Speed], bool],
-    may_go_on: Callable[[], bool],
-    *,
-    before: Speed | None = None,
-) -> list[Speed]:
-    """Speeds of rising sizes, as long as a larger one may fit and the time for measuring lasts."""
-    found: list[Speed] = []
-    for size in sizes:
-        last = found[-1] if found else before
-        if last is not None and not (larger(last) and may_go_on()):
-            break
-        found.append(measure(size))
-    return found
+class Measuring:
+    """The measurements before a plan."""
+
+    def __init__(
+        self,
+        config: FitConfig,
+        data: FitData,
+        facts: Facts,
+        *,
+        seconds: float,
+        pretrained: PretrainedModel | None = None,
+    ) -> None:
+        """`seconds` are those of the whole fit."""
+        self.config, self.data, self.facts, self.seconds = config, data, facts, seconds
+        self.pretrained = pretrained
+        self.began = time.perf_counter()
+        self.probes: list[SearchProbe | TrainProbe] = []
+
+    def speeds(self) -> Speeds:
+        """What rounds and steps cost here."""
+        cpu = pick_device(self.config.device).type == "cpu"
+        most = torch.get_num_threads()
+        with computing_with(1 if cpu else None):
+            first, wide = self._resnet(RESNETS[0]), SEARCH_SIZES[WIDE_SPACE][0]
+            tried = [self._supernet(WIDE_SPACE, wide)] if self.facts.searchable else []
+        threads = fastest_threads([first, *tried], most) if cpu else None
+        with computing_with(threads):
+            space, supernets = self._searches(tried)
+            cells = self._trainings(CELL_SIZES[space], partial(self._cells, space), "cells")
+            resnets = self._trainings(RESNETS, self._resnet, "resnet", begun=first)
+            model = self.pretrained
+            sides = () if model is None else model.sides(self.data.images.size)
+            tuned = self._trainings(sides, self._tuned, "pretrained") if sides else []
+            self._time_again()
+            trained = [
+                tuple(probe.speed(quick_quarter) for probe in kind) for kind in (cells, resnets, tuned)
+            ]
+            return Speeds(
+                threads=threads,
+                search=tuple(probe.speed(quick_quarter) for probe in supernets),
+                cells=trained[0],
+                resnet=trained[1],
+                pretrained=trained[2],
+                end=END_STEPS * trained[0][0].step + END_SECONDS,
+            )
+
+    def _searches(self, tried: list[SearchProbe]) -> tuple[str, list[SearchProbe]]:
+        """The space, and supernets of rising size: the wide one where a search has its rounds."""
+        if not tried:
+            return WIDE_SPACE, []
+        share = self._share("cells")  # a search and the cells get about as much
+        tried[0].time_first()
+        planned = search_within(tried[0].speed(quick_quarter), self.facts, share)
+        space = WIDE_SPACE
+        if planned is None or not is_good(planned):
+            space, tried = QUICK_SPACE, []
+        larger = partial(larger_search_fits, facts=self.facts, seconds=share)
+        found = self._ladder(SEARCH_SIZES[space], partial(self._supernet, space), larger, tried)
+        planned = search_within(found[0].speed(quick_quarter), self.facts, share)
+        return (space, found) if planned is not None else (WIDE_SPACE, [])
+
+    def _trainings(
+        self,
+        sizes: Sequence[Size],
+        begin: Callable[[Size], TrainProbe],
+        stage: str,
+        *,
+        begun: TrainProbe | None = None,
+    ) -> list[TrainProbe]:
+        share = self._share(stage) * (0.5 if stage == "cells" else 1.0)
+        good = GOOD_FINE_TUNING if stage == "pretrained" else GOOD_EPOCHS
+
+        def larger(speed: TrainSpeed) -> bool:
+            return larger_fits(speed, share, good)
+
+        return self._ladder(sizes, begin, larger, [] if begun is None else [begun])
+
+    def _ladder(
+        self,
+        sizes: Sequence[Size],
+        begin: Callable[[Size], SomeProbe],
+        larger: Callable[..., bool],
+        begun: list[SomeProbe],
+    ) -> list[SomeProbe]:
+        """Probes of rising sizes, as long as a larger one may fit and the time for measuring lasts."""
+        found = list(begun)
+        for probe in found:
+            if not probe.times:
+                probe.time_first()
+        for size in sizes[len(found) :]:
+            if found and not (larger(found[-1].speed(quick_quarter)) and self._may_go_on()):
+                break
+            found.append(begin(size))
+            found[-1].time_first()
+        self.probes += found
+        return found
+
+    def _time_again(self) -> None:
+        """Time all probes in turn, while there is time and their steps are few."""
+        fewest = min(self.probes, key=lambda probe: len(probe.times))
+        while self._may_go_on() and len(fewest.times) < MANY_STEPS:
+            fewest.time_step()
+            fewest = min(self.probes, key=lambda probe: len(probe.times))
+
+    def _may_go_on(self) -> bool:
+        return time.perf_counter() - self.began < PROBING * self.seconds
+
+    def _share(self, stage: str) -> float:
+        return share_of(
+            stage, self.seconds, search=self.facts.searchable, pretrained=self.pretrained is not None
+        )
+
+    def _supernet(self, space: str, size: tuple[int, int]) -> SearchProbe:
+        return SearchProbe(self.config, self.data, space, size)
+
+    def _cells(self, space: str, size: tuple[int, int]) -> TrainProbe:
+        name = REFERENCES[space]
+        cells, channels = size
+        return self._training(name, find_architecture(name), cells=cells, channels=channels)
+
+    def _resnet(self, name: str) -> TrainProbe:
+        return self._training(name, find_architecture(name))
+
+    def _tuned(self, side: int) -> TrainProbe:
+        assert self.pretrained is not None  # noqa: S101 - there are sides
+        architecture = self.pretrained.architecture(side)
+        return self._training(self.pretrained.name, architecture, side=side, tuned=self.facts.kept)
+
+    def _training(self, name: str, architecture: Architecture, **sizes: Any) -> TrainProbe:  # noqa: ANN401
+        return TrainProbe(self.config, self.data.trained, self.data.share, name, architecture, **sizes)
 
 
-def search_speed(config: FitConfig, data: FitData, size: tuple[int, int]) -> SearchSpeed:
-    """Rounds of a search of that size, and the end of an epoch."""
-    cells, channels = size
-    every = data.searched(len(data.images.labels))
-    batch = search_batch(
-        len(every.labels) // 2, gpu=config.device != "cpu" and torch.cuda.is_available()
-    )
+def speeds_now(probes: Sequence[TrainProbe], *, seconds: float) -> list[TrainSpeed]:
+    """What steps of trainings cost now, timed in turn; `seconds` are those of the whole fit."""
+    for probe in probes:
+        probe.time_first()
     began = time.perf_counter()
-    planned = PlannedSearch(
-        images=0, batch_size=batch, cells=cells, channels=channels, epochs=2 + STEPS, seconds=0.0
-    )
-    settings = replace(search_settings(config, planned, None), warmup=0.0)  # rounds that learn
-    prepared = prepare(settings, every)
-    search = prepared.search
-    with own_randomness(search.device, 0):
-        search.begin_epoch()
-        captured = is_captured(search, prepared.config.backend)
-        round_ = captured_round(search) if captured else partial(play_round, search)
-
-        def play() -> None:
-            if search.round_in_epoch == search.settings.rounds_per_epoch:
-                search.epoch, search.round_in_epoch = search.epoch + 1, 0
-                search.begin_epoch()
-            round_()
-
-        play()
-        synchronize(search.device)
-        start = time.perf_counter() - began
-        each = _median(play, search.device)
-        ending = time.perf_counter()
-        end_epoch(search)
-        _save(search_state(search))
-        synchronize(search.device)
-    return SearchSpeed(
-        cells=cells,
-        channels=channels,
-        batch_size=batch,
-        start=start,
-        round=each,
-        epoch_end=time.perf_counter() - ending,
-    )
-
-
-def search_batch(half: int, *, gpu: bool) -> int:
-    """Images per batch of a search whose halves have so many."""
-    most = SEARCH_BATCH["cuda" if gpu else "cpu"]
-    return max(SMALLEST_BATCH, min(most, half // ROUNDS_PER_EPOCH // 8 * 8))
-
-
-def train_speed(
-    config: FitConfig,
-    images: Images,
-    share: float,
-    cell: str,
-    *,
-    cells: int | None = None,
-    channels: int | None = None,
-) -> TrainSpeed:
-    """Steps of a training, and the end of an epoch."""
-    began = time.perf_counter()
-    settings = train_settings(
-        config, cell, share=share, epochs=LEAST_EPOCHS, cells=cells, channels=channels
-    )
-    prepared = prepare_training(settings, images, find_architecture(cell))
-    training = prepared.training
-    with own_randomness(training.device, 0):
-        training.begin_epoch()
-        captured = is_captured(training, prepared.config.backend)
-        step_ = captured_step(training) if captured else partial(train_step, training)
-
-        def step() -> None:
-            if training.step_in_epoch == training.settings.steps_per_epoch:
-                training.epoch, training.step_in_epoch = training.epoch + 1, 0
-                training.begin_epoch()
-            step_()
-
-        step()
-        synchronize(training.device)
-        start = time.perf_counter() - began
-        each = _median(step, training.device)
-        ending = time.perf_counter()
-        _save(train_state(training, None))
-        saving = time.perf_counter() - ending
-    valid, batch = prepared.valid, prepared.plan.recipe.batch_size
-    assert valid is not None  # noqa: S101 - a share is held out
-    held = len(images.labels) - training.settings.steps_per_epoch * batch
-    whole = max(1, round(held / batch))
-    looking = time.perf_counter()
-    with torch.autocast(training.device.type, dtype=torch.bfloat16, enabled=training.settings.autocast):
-        evaluate(training.model, islice(valid.whole(), EVALUATED), prepared.classes)
-    passed = time.perf_counter() - looking
-    return TrainSpeed(
-        cell=cell,
-        cells=prepared.plan.network.cells,
-        channels=prepared.plan.network.channels,
-        steps=training.settings.steps_per_epoch,
-        start=start,
-        step=each,
-        epoch_end=saving + passed * whole / min(EVALUATED, whole),
-    )
-
-
-def edge_shares(config: FitConfig, images: Images, share: float, speed: TrainSpeed) -> dict[str, float]:
-    """What an edge of each operation adds to a step of the network that was measured, as a share.
-
-    Every operation is timed alone, forwards and backwards, at the sizes that it has in the network. All
-    edges of the reference cell together count for at most `MOST_OF_A_STEP`.
-    """
-    reference = find_genotype(REFERENCE)
-    settings = train_settings(
-        config, REFERENCE, share=share, epochs=1, cells=speed.cells, channels=speed.channels
-    )
-    prepared = prepare_training(settings, images, reference)
-    device, batch = prepared.training.device, prepared.plan.recipe.batch_size
-    found: dict[str, float] = {}
-    for operation in SPACES["darts"].operations:
-        channels, (height, width) = speed.channels, prepared.seen
-        for kind in cell_kinds(speed.cells):
-            if kind is CellKind.REDUCTION:
-                channels, height, width = 2 * channels, max(1, height // 2), max(1, width // 2)
-            name = f"{kind}/{operation}"
-            x = torch.randn(batch, channels, height, width, device=device)
-            found[name] = found.get(name, 0.0) + _operation_seconds(operation, x) / speed.step
-    scale = min(1.0, MOST_OF_A_STEP / edges_share(found, reference))
-    return {name: scale * share for name, share in found.items()}
-
-
-def _operation_seconds(operation: str, x: torch.Tensor) -> float:
-    module = build_operation(operation, x.shape[1], 1, FINAL).to(x.device)
-    given = x.requires_grad_()
-
-    def once() -> None:
-        out = module(given)
-        if out.requires_grad:
-            out.sum().backward()
-
-    once()
-    return _median(once, x.device)
-
-
-def _cells_speed(config: FitConfig, images: Images, share: float, size: tuple[int, int]) -> TrainSpeed:
-    return train_speed(config, images, share, REFERENCE, cells=size[0], channels=size[1])
-
-
-def _resnet_speed(config: FitConfig, images: Images, share: float, name: str) -> TrainSpeed:
-    return train_speed(config, images, share, name)
-
-
-def _median(once: Callable[[], object], device: torch.device) -> float:
-    times = []
-    for _ in range(STEPS):
-        began = time.perf_counter()
-        once()
-        synchronize(device)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
-
-
-def _save(state: dict[str, object]) -> None:
-    """Write a checkpoint as runs do."""
-    with TemporaryDirectory(prefix="xnas-") as folder:
-        Checkpoints(Path(folder)).save(state)
+    while time.perf_counter() - began < AGAIN * seconds:
+        for probe in probes:
+            probe.time_step()
+    return [probe.speed(trimmed_mean) for probe in probes]

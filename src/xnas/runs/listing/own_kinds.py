@@ -83,7 +83,7 @@ def describe_sampling(files: RunFiles) -> Description:
 def describe_fit(files: RunFiles) -> Description:
     """The best network, its accuracy on held-out images, and that on test images."""
     saved = files.json(FIT)
-    winner = text(mapping(saved.get("comparison")).get("winner"))
+    winner = text(mapping(saved.get("comparison")).get("first"))
     rows = saved.get("rows")
     named = [mapping(row) for row in rows] if isinstance(rows, list) else []
     best: Mapping[str, Any] = next((row for row in named if row.get("name") == winner), {})

@@ -4,6 +4,7 @@ import os
 import signal
 from dataclasses import replace
 
+import torch
 from searching import stripes
 
 from xnas.records import (
@@ -15,6 +16,7 @@ from xnas.records import (
     PlannedTraining,
     RowCost,
     SearchSpeed,
+    Settled,
     Speeds,
     TrainSpeed,
 )
@@ -27,14 +29,13 @@ def speed(cell="xnas", cells=3, channels=8, **numbers):
 
 
 def searching_speed(cells=3, channels=4, **numbers):
-    known = {"batch_size": 32, "start": 0.5, "round": 0.05, "epoch_end": 0.2} | numbers
+    known = {"space": "darts", "batch_size": 32, "start": 0.5, "round": 0.05, "epoch_end": 0.2} | numbers
     return SearchSpeed(cells=cells, channels=channels, **known)
 
 
 SPEEDS = Speeds(
     search=(searching_speed(), searching_speed(5, 8, round=0.1)),
     cells=(speed(), speed(cells=5, channels=16, step=0.05)),
-    edges={"normal/sep_conv_3x3": 0.02, "reduction/sep_conv_3x3": 0.02},
     resnet=(speed("resnet-8", 3, 16, step=0.01), speed("resnet-20", 3, 16, step=0.03)),
     end=3.0,
 )
@@ -43,24 +44,20 @@ SMALL_PLAN = FitPlan(
     minutes=1.0,
     spent=0.0,
     validation=0.2,
-    search=PlannedSearch(images=32, batch_size=8, cells=3, channels=2, epochs=2, seconds=2.0),
-    cells=PlannedCells(
-        published=None,
-        cells=3,
-        channels=2,
-        steps=3,
-        seconds=0.1,  # so that cells get the fewest epochs
-        start=0.1,
-        step=0.1,
-        epoch_end=0.1,
-        edges={},
-        reference="xnas",
+    search=PlannedSearch(
+        space="darts", images=32, batch_size=8, cells=3, channels=2, epochs=2, seconds=2.0
     ),
+    cells=PlannedCells(published=None, cells=3, channels=2, epochs=2, seconds=2.0),
     resnet=PlannedTraining(cell="resnet-8", cells=3, channels=16, epochs=2, seconds=1.0),
     pretrained=None,
     end=1.0,
     decisions=(),
+    settled=(
+        Settled(stage="cells", epochs=4, seconds=2.0),
+        Settled(stage="resnet", epochs=2, seconds=1.0),
+    ),
 )
+"""Its epochs are settled, so that they do not depend on the machine."""
 
 
 def pictures(count=80):
@@ -69,19 +66,25 @@ def pictures(count=80):
     return replace(stripes(count=count), test_images=test.images, test_labels=test.labels)
 
 
-def row(name, accuracy, *, parameters=1000, error=0.01):
+def row(name, accuracy, *, parameters=1000, error=0.02):
     latency = Latency(runtime="PyTorch", batch=1, milliseconds=2.0, lower=1.9, upper=2.1, runs=5)
     return FitRow(
         name=name,
         what=f"{name} of 2 channels",
         accuracy=accuracy,
-        error=error,
+        lower=accuracy - error,
+        upper=accuracy + error,
         parameters=parameters,
         macs=2_000_000,
         epochs=4,
         out=name,
         cost=RowCost(latency=latency, seconds=12.0),
     )
+
+
+def answers(images=100, **right):
+    """Of each network, whether it answers each image rightly: the first `right` of them, say."""
+    return {name: torch.arange(images) < count for name, count in right.items()}
 
 
 class Watching(Silence):
