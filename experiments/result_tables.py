@@ -18,6 +18,7 @@ FILES = (
     "nasbench301.jsonl",
     "small_searches.jsonl",
     "long_trainings.jsonl",
+    "fits.jsonl",
 )
 
 

@@ -19,6 +19,8 @@ import cell_tables
 import compare_cells
 import cost_tables
 import darts_tables
+import fit_tables
+import fits
 import judged_search_tables
 import long_trainings
 import nasbench301
@@ -141,7 +143,8 @@ def _earlier(results: Results) -> str:
     trained = (*JOBS, *compare_cells.JOBS, *nasbench301.all_jobs(), *long_trainings.all_jobs())
     small = [job for size in small_searches.OF_SIZE for job in small_searches.declared(size)]
     searched = [job for jobs in SETS.values() for job in jobs]
-    declared = {(j.name, j.command) for j in (*trained, *small, *searched)}
+    fitted = [job for jobs in fits.SETS.values() for job in jobs]
+    declared = {(j.name, j.command) for j in (*trained, *small, *searched, *fitted)}
     rows = [
         [line["job"], _gave(line), f"`{line['command']}`"]
         for line in results.lines
@@ -151,6 +154,8 @@ def _earlier(results: Results) -> str:
 
 
 def _gave(line: Record) -> str:
+    if "winner" in line:
+        return f"test accuracy {percent(line['test_accuracy'])} in {seconds_of(line['seconds'])}"
     if "space" not in line:
         return f"test accuracy {percent(line['test_accuracy'])} in {seconds_of(line['train_seconds'])}"
     last = line["epochs"][-1]
@@ -196,6 +201,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "late": small_tables.late,
     "on-gpu": small_tables.on_gpu,
     "long": small_tables.long,
+    "fits": fit_tables.accuracies,
+    "fits-time": fit_tables.times,
     "earlier": _earlier,
 }
 
