@@ -1,4 +1,4 @@
-"""What README and guide show is true: commands and code run, and numbers are those of the code."""
+"""What the documents show is true: commands and code run, links lead somewhere, numbers are real."""
 
 import os
 import re
@@ -22,11 +22,15 @@ from xnas.space import ENCODINGS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
-GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf8")
-SAMPLING = (ROOT / "docs" / "sampling.md").read_text(encoding="utf8")
-METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf8")
-SHOWN = README + GUIDE
+PAGES = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+SAMPLING = PAGES["sampling"]
+GUIDES = "".join(PAGES[name] for name in ("guide", "data", "networks", "benchmarks", "reproducing"))
+SHOWN = README + GUIDES
 DOCUMENTS = ROOT / "docs" / "README.md"
+CODE_RUN_ELSEWHERE = {
+    "loggers": "tests/test_loggers.py has the packages that it needs",
+    "report": "needs a run of its own; tests/runs/reports writes pages and figures",
+}
 
 
 def blocks(language, text=SHOWN):
@@ -34,8 +38,8 @@ def blocks(language, text=SHOWN):
 
 
 def sessions():
-    """Commands of the console blocks with the output that is shown for them; the guide's are slow."""
-    for text, marks in ((README, ()), (GUIDE, (pytest.mark.slow,))):
+    """Commands of the console blocks with the output that is shown for them; but README's are slow."""
+    for text, marks in ((README, ()), *((text, (pytest.mark.slow,)) for text in PAGES.values())):
         for block in blocks("console", text):
             for part in block.split("$ ")[1:]:
                 command, _, output = part.partition("\n")
@@ -43,11 +47,13 @@ def sessions():
 
 
 def codes():
-    """Code of the documents; that of the guides is slow."""
-    found = [pytest.param(code) for code in blocks("python", README)]
+    """Code of the documents; but README's is slow."""
+    found = [pytest.param(code, id="README") for code in blocks("python", README)]
     return found + [
-        pytest.param(code, marks=pytest.mark.slow)
-        for code in blocks("python", GUIDE + SAMPLING + METHODS)
+        pytest.param(code, marks=pytest.mark.slow, id=name)
+        for name, text in PAGES.items()
+        if name not in CODE_RUN_ELSEWHERE
+        for code in blocks("python", text)
     ]
 
 

@@ -86,8 +86,8 @@ def test_the_table_of_errors_has_what_was_measured():
         assert f"| {' | '.join(row)} |\n" in told
 
 
-def test_guide_and_readme_have_the_true_accuracies():
-    told, summary, readme = texts("docs/guide.md", "docs/results.md", "README.md")
+def test_limits_and_readme_have_the_true_accuracies():
+    told, summary, readme = texts("docs/limits.md", "docs/results.md", "README.md")
     results = Results(ROOT / "results")
     ends = {job.name: results.of(job)["epochs"][-1]["truth"] for job in searches.SETS["full"]}
     default, faithful, darts = (
@@ -105,8 +105,8 @@ def test_guide_and_readme_have_the_true_accuracies():
     assert f"{darts[0]:.2f}" == f"{darts[1]:.2f}"
 
 
-def test_guide_and_readme_have_the_accuracies_of_trained_cells():
-    told, summary, readme = texts("docs/guide.md", "docs/results.md", "README.md")
+def test_limits_and_readme_have_the_accuracies_of_trained_cells():
+    told, summary, readme = texts("docs/limits.md", "docs/results.md", "README.md")
     results = Results(ROOT / "results")
 
     def reached(*names):
@@ -146,7 +146,7 @@ def test_the_section_on_guards_has_what_the_judge_says():
     assert [search["seed"] for search in four] == [0, 1, 2, 3]
     ends = [judged_search_tables.last(search) for search in four]
     assert f"seeds 0 to 3 are judged {listed(ends)}." in page
-    for text in texts("README.md", "docs/guide.md"):
+    for text in texts("README.md", "docs/limits.md"):
         assert f"{min(ends):.2f} to {max(ends):.2f} %, random cells" in text
     drawn, shuffled = (judged_search_tables.gains(four, name) for name in ("drawn", "shuffled"))
     assert f"are {mean(drawn):.2f} points better than cells of the same operations" in page

@@ -24,7 +24,7 @@ from xnas import ConfigError, DatasetError, Genotype, GenotypeError, create_mode
 from xnas.benchmarks import Entry, TabularBenchmark, same_function_key
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("docs/guide.md", "docs/results.md")
+DOCUMENTS = ("docs/limits.md", "docs/results.md")
 SKIPS = arch(["skip_connect"] * 6)
 
 

@@ -18,7 +18,7 @@ from xnas.cli.show_truth import epoch_lines, search_run, unfinished_run
 from xnas.runs.truth import load_benchmark
 from xnas.space import zoo_cell
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 ARCH = "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_1x1~1|nor_conv_3x3~2|"
 
 
@@ -288,9 +288,9 @@ class TestRefused:
 
 @pytest.mark.slow
 @darts_cells.needs_the_real_cells
-def test_the_guide_shows_what_the_real_cells_give(capsys):
+def test_the_page_shows_what_the_real_cells_give(capsys):
     _, out, _ = call(capsys, "show", "xnas", "--truth", str(darts_cells.REAL))
-    text = GUIDE.read_text(encoding="utf8")
+    text = PAGE.read_text(encoding="utf8")
     shown = [line.strip() for line in out.splitlines()[-6:] if line]
     assert shown[0].startswith("judged accuracy 9")
     assert all(f"    {line}\n" in text for line in shown)
