@@ -48,6 +48,8 @@ def test_a_column_may_name_the_part(tmp_path):
         ("path,label\n1.png,cat\n1.png,cat\n", "lines 2 and 3 of .*csv list 1.png twice"),
         ("path,label\n1.png,cat\n1.png,dog\n", "labels 'cat' and 'dog'; .*multi-label data are not"),
         ("path,label\n1.png,a|b\n2.png,a\n3.png,b\n", r"several labels, such as 'a\|b': multi-label"),
+        ("path,label\n1.png,a;b\n2.png,b\n", "several labels, such as 'a;b': multi-label"),
+        ('path,label\n1.png,"a, b"\n2.png,b\n', "several labels, such as 'a, b': multi-label"),
         ("path,cat,dog\n1.png,1,1\n2.png,0,1\n", "one column per class, as multi-label data have"),
         ("path,label,xmin\n1.png,cat,3\n", "column 'xmin', as data for object detection have"),
         ("image,mask\n1.png,2.png\n", "column 'mask', as data for segmentation have"),

@@ -199,7 +199,8 @@ def _require_one_class(path: Path, rows: Sequence[Row]) -> None:
     for mark in SEPARATORS:
         several = sorted(label for label in labels if mark in label)
         parts = {part.strip() for label in labels for part in label.split(mark)}
-        if several and len(parts) < len(labels):  # the same names, combined
+        alone = any(part.strip() in labels for label in several for part in label.split(mark))
+        if several and (alone or len(parts) < len(labels)):  # the same names, combined
             raise DatasetError(
                 f"{path} has cells with several labels, such as {several[0]!r}: multi-label data; "
                 f"{ONE_CLASS}"
