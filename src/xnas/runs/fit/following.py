@@ -69,10 +69,11 @@ class Following:
             cells=planned.cells,
             channels=planned.channels,
         )
-        other = equal_cell(genotype, spec, seed=self.stages.config.seed)
+        shape = (images.channels, *images.size)
+        other = equal_cell(genotype, spec, shape, seed=self.stages.config.seed)
         first = "published" if planned.published else "found"
         self.begin(first)
-        self.display.say(f"random cell: {other.note}")
+        (self.display.say if other.equal else self.display.warn)(f"random cell: {other.note}")
         sizes = {"cells": planned.cells, "channels": planned.channels}
         others = sizes | {"channels": other.channels}
         networks: Networks = [(first, genotype, sizes), ("random", other.genotype, others)]
