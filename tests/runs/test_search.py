@@ -117,7 +117,10 @@ def test_what_was_chosen_and_what_to_expect_is_said(finished):
     told = "\n".join(display.lines)
     assert "learning rate of the normal mixture: paper" in told
     assert "estimate: " in told
-    assert any("80 images are few for a search; a fine-tuned" in line for line in display.warnings)
+    assert any(
+        "80 images are few for a search; a fine-tuned" in line and "xnas fit" in line
+        for line in display.warnings
+    )
 
 
 @pytest.mark.parametrize("method", ["xnas", pytest.param("darts", marks=pytest.mark.slow)])

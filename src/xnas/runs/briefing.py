@@ -67,7 +67,7 @@ def cautions(prepared: Prepared, images: Images) -> list[str]:
     if len(images.labels) < FEW_IMAGES:
         found.append(
             f"{len(images.labels)} images are few for a search; a fine-tuned pretrained model will "
-            "probably serve better"
+            "probably serve better: xnas fit trains both and compares them"
         )
     unequal = imbalance(images.labels, images.classes)
     if unequal and not options.balance:
