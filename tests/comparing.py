@@ -1,10 +1,11 @@
 """Tiny comparisons for tests: stripes, NAS-Bench-201 with a table of made-up accuracies."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from searching import stripes
 
+from xnas import CompareConfig
 from xnas.records import ComparedRun
 from xnas.runs.comparison.summaries import compared
 
@@ -27,6 +28,7 @@ def settings(**more):
         "seeds": "0-1",
         "test": False,
         "quiet": True,
+        "report": False,
     }
     return usual | more
 
@@ -58,10 +60,9 @@ def run(entry="xnas", seed=0, accuracy=90.0, **more):
     return ComparedRun(**usual | more)
 
 
-def failed(entry="darts", seed=0, reason="the loss is nan"):
-    return run(
-        entry, seed, None, state="failed", reason=reason, cell=None, minutes=None, memory_bytes=None
-    )
+def failed(entry="darts", seed=0, reason="the loss is nan", **more):
+    nothing = dict.fromkeys(("cell", "minutes", "memory_bytes"))
+    return run(entry, seed, None, state="failed", reason=reason, **nothing, **more)
 
 
 def found(*runs, **more):
@@ -78,3 +79,17 @@ def found(*runs, **more):
         }
         | more,
     )
+
+
+def folder(path, *, data=(("digits", "digits"),), finished=True, comparison=None, **settings):
+    """The folder of a comparison, by default of two methods of which one failed; and what it holds."""
+    path.mkdir(parents=True)
+    comparison = comparison or found(run("xnas"), failed("darts"), test="welch")
+    saved = {"format": "xnas-comparison", "version": 1, "state": "finished"}
+    saved |= {"config": asdict(CompareConfig(**{"methods": "xnas,darts", "seeds": "0"} | settings))}
+    saved |= {"data": [{"label": label, "place": place, "fingerprint": ""} for label, place in data]}
+    whole = saved | asdict(comparison) | {"made_with": {"xnas": "0.1.0"}}
+    (path / "comparison.json").write_text(json.dumps(whole, default=str), encoding="utf8")
+    if finished:
+        (path / "comparison.md").touch()
+    return path, comparison

@@ -9,14 +9,14 @@ from comparing import failed, found, run
 from xnas.report.comparison import (
     comparison_csv,
     comparison_latex,
-    comparison_page,
+    comparison_markdown,
     difference_table,
     failures,
     latex_text,
     runs_csv,
     summary_table,
-    verdicts,
 )
+from xnas.report.comparison_rows import verdicts
 
 
 @pytest.fixture
@@ -52,17 +52,17 @@ def test_differences_have_intervals_and_corrected_p(comparison):
 
 
 def test_the_page_says_how_it_was_tested_and_lists_every_run(comparison):
-    page = comparison_page(comparison, figures=("accuracy",))
+    page = comparison_markdown(comparison, charts=[("accuracy", "True accuracy")])
     assert page.startswith("# Comparison of xnas, darts, gaea\n\nTrue accuracy in percent, mean ±")
     assert "12 of 13 runs finished, 1 failed." in page
     assert "Random cells (20 cells) have 88.00 % on average." in page
     assert "Test: Welch's t-test (two-sided); p is adjusted by Holm's correction for 2 tests." in page
-    assert "![true accuracy](figures/accuracy.svg)" in page
+    assert "![True accuracy](figures/accuracy.svg)" in page
     assert page.count("\n| gaea-") == 5
 
 
 def test_names_cannot_add_markup():
-    page = comparison_page(found(run("a|b<script>"), run("xnas")))
+    page = comparison_markdown(found(run("a|b<script>"), run("xnas")))
     assert "<script>" not in page
     assert "a\\|b&lt;script&gt;" in page
 

@@ -59,12 +59,8 @@ def compare(
 
 def farewell(result: CompareResult) -> str:
     """The tables, what they say, and where they are."""
-    from xnas.report.comparison import (  # noqa: PLC0415
-        difference_table,
-        failures,
-        summary_table,
-        verdicts,
-    )
+    from xnas.report.comparison import difference_table, failures, summary_table  # noqa: PLC0415
+    from xnas.report.comparison_rows import verdicts  # noqa: PLC0415
 
     found = result.comparison
     lines = ["", summary_table(found)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from xnas.records.numbers import require_keys, require_numbers
 
 Measure = Literal["true", "judged", "trained", "supernet"]
 """What accuracies are: known from a benchmark, estimated from one, of trained networks on test images,
 or the last validation accuracy of each search."""
 RunState = Literal["waiting", "done", "failed"]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class EntrySummary:
     """Of the device, per run."""
     memory_bytes: int | None
     """The largest peak."""
+    over_default: float | None = None
+    """Mean less that of `xnas`, the default; None if that is the reference, or no entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +105,26 @@ class RunComparison:
     notes: tuple[str, ...] = ()
     """What a reader has to know."""
 
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> RunComparison:
+        """Return the comparison in comparison.json; a TypeError names what is wrong with it.
+
+        Its other keys, such as settings, are left out.
+        """
+        known = {field.name for field in fields(cls)}
+        own = {name: value for name, value in saved.items() if name in known}
+        require_keys(cls, own)
+        parts = {
+            "runs": tuple(_run(run) for run in own["runs"]),
+            "summaries": tuple(_part(EntrySummary, one, "summaries") for one in own["summaries"]),
+            "differences": tuple(_difference(one) for one in own["differences"]),
+            "notes": tuple(map(str, own.get("notes", ()))),
+        }
+        found = cls(**{**own, **parts})
+        require_numbers(found)
+        _require_texts(found)
+        return found
+
     @property
     def failed(self) -> int:
         """How many runs failed."""
@@ -109,3 +134,32 @@ class RunComparison:
     def done(self) -> int:
         """How many runs are finished."""
         return sum(run.state == "done" for run in self.runs)
+
+
+def _run(saved: Any) -> ComparedRun:  # noqa: ANN401 - of a file
+    require_keys(ComparedRun, saved, "runs")
+    curve = tuple((int(place), float(accuracy)) for place, accuracy in saved.get("curve", ()))
+    return _part(ComparedRun, {**saved, "curve": curve}, "runs")
+
+
+def _difference(saved: Any) -> Difference:  # noqa: ANN401 - of a file
+    require_keys(Difference, saved, "differences")
+    first, second = saved["runs"]
+    return _part(Difference, {**saved, "runs": (int(first), int(second))}, "differences")
+
+
+def _part(kind: type[Part], saved: Any, name: str) -> Part:  # noqa: ANN401 - of a file
+    require_keys(kind, saved, name)
+    part = kind(**saved)
+    require_numbers(part)
+    _require_texts(part)
+    return part
+
+
+def _require_texts(record: Any) -> None:  # noqa: ANN401 - a dataclass
+    """Raise a TypeError unless fields that are declared as text hold text."""
+    for name, kind in get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        if kind in {str, Measure, RunState} or (kind == str | None and value is not None):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is a {type(value).__name__}, not text")

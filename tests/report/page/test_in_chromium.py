@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import comparing
 import pages
 import pytest
 from browser import ARROW_LEFT, HOME, MISSING, TAB, browser, installed
@@ -48,7 +49,24 @@ def killed_page(tmp_path_factory):
     return write_report(folder)
 
 
-PAGES = ["search_page", "train_page", "sample_page", "killed_page"]
+@pytest.fixture(scope="module")
+def comparison_page(tmp_path_factory):
+    """Of three entries with several seeds, one run of which failed."""
+    runs = [
+        comparing.run(name, seed, level + seed, curve=((1, 50.0), (2, 60.0), (3, level + seed)))
+        for name, level in (("xnas", 90), ("darts", 80), (EVIL, 85))
+        for seed in range(4)
+    ]
+    means = {("digits", "darts"): 82.0}
+    found = comparing.found(
+        *runs, comparing.failed("darts", 4), test="exact", random_means=means, random_words="20 cells"
+    )
+    folder, _ = comparing.folder(tmp_path_factory.mktemp("runs") / "compared", comparison=found)
+    write_report(pages.search_run(folder / "runs/xnas-0"))
+    return write_report(folder)
+
+
+PAGES = ["search_page", "train_page", "sample_page", "killed_page", "comparison_page"]
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -150,6 +168,18 @@ def test_names_of_classes_stay_text(tab, train_page):
     assert tab.run("return document.title") == "A network for digits"
     assert tab.run("return document.querySelectorAll('img[src=x]').length") == 0
     assert tab.run("return document.body.textContent.includes('</script><img src=x')")
+
+
+def test_a_comparison_leads_to_the_pages_of_its_runs(tab, comparison_page):
+    tab.open(comparison_page)
+    links = tab.run(
+        "return [...document.querySelectorAll('#runs ~ .scroll a')].map((one) => one.textContent)"
+    )
+    assert links == ["xnas-0"]
+    failed = tab.run("return document.querySelector('tr.warned').textContent")
+    assert "the loss is nan" in failed
+    tab.run("document.querySelector('#runs ~ .scroll a').click()")
+    tab.wait("return document.title === 'A cell for digits'")
 
 
 def test_a_killed_run_says_so_and_shows_its_first_epoch(tab, killed_page):

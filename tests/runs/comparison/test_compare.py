@@ -18,7 +18,7 @@ from worker_jobs import wait_for
 from xnas import CompareConfig, SearchConfig, compare, resume_comparison
 from xnas.errors import ConfigError, DatasetError, LockedError, RoundError
 from xnas.process.interrupt import Interrupted
-from xnas.report import comparison_figures, figures
+from xnas.report.page import chart_figures
 from xnas.runs.comparison import jobs
 from xnas.runs.comparison.display import CompareProgress
 from xnas.runs.lock import locked
@@ -102,8 +102,7 @@ def test_a_finished_comparison_is_written_again_without_a_run(compared, monkeypa
 @pytest.fixture
 def undrawn(monkeypatch):
     """Without figures, which take longest."""
-    monkeypatch.setattr(figures, "save_figure", lambda *_: None)
-    monkeypatch.setattr(comparison_figures, "draw_comparison", lambda *_: None)
+    monkeypatch.setattr(chart_figures, "save_chart", lambda *_: ())
 
 
 class Stopping(CompareProgress):

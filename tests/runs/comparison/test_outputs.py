@@ -17,4 +17,7 @@ def test_files_are_written_anew(tmp_path):
     write_outputs(tmp_path, found(failed("xnas"), failed("darts")))
     write_outputs(tmp_path, found(run("xnas"), run("darts")))
     assert "nan" not in (tmp_path / "comparison.md").read_text()
-    assert (tmp_path / "figures" / "accuracy.png").is_file()
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert figures == {
+        f"{name}.{end}" for name in ("accuracy", "results") for end in ("svg", "png", "pdf")
+    }

@@ -49,6 +49,18 @@ class Facts:
     facts: tuple[Fact, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A cell of a table that leads to another file."""
+
+    text: str
+    address: str
+    """Relative to the page, as an address: `runs/a%20b/report.html`."""
+
+
+Cell: TypeAlias = str | Link
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataTable:
     """A table; long ones are folded."""
@@ -57,12 +69,14 @@ class DataTable:
 
     caption: str
     header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     left: tuple[int, ...] = (0,)
     """Columns of text, which stand to the left; numbers stand to the right."""
     folded: bool = False
     strong: tuple[int, ...] = ()
     """Rows that stand out."""
+    warned: tuple[int, ...] = ()
+    """Rows that tell of a failure."""
 
 
 @dataclass(frozen=True, slots=True)

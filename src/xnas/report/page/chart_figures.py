@@ -29,6 +29,9 @@ ROOM = 1.06
 TICKS, PANEL_TICKS = 7, 4
 MANY_DOTS = 100
 """Dots beyond which they are small."""
+TICK = 16
+MEW = {".": 1.0, "_": 2.0}
+"""Widths of the edges of markers."""
 Dashes = str | tuple[float, tuple[float, ...]]
 DASHES: tuple[Dashes, ...] = ("solid", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 """Of lines in their order; all are solid where there are many."""
@@ -59,7 +62,7 @@ def draw_chart(chart: Chart) -> Figure:
         for frame in axes[:count]
         for handle, name in zip(*frame.get_legend_handles_labels(), strict=True)
     }
-    if len(named) > 1:
+    if len(named) > 1 and chart.legend:
         columns = _legend_columns(list(named), wide)
         figure.legend(named.values(), named.keys(), loc="outside upper center", ncols=columns)
     return figure
@@ -108,6 +111,8 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
             _draw_bars(axes, chart, one, at=bars.index(one), count=len(bars))
         elif one.shape == "dots":
             _draw_dots(axes, chart, one)
+        elif one.shape == "ticks":
+            _draw_dots(axes, chart, one, marker="_")
         else:
             dashes = "solid" if many else DASHES[lines.index(one) % len(DASHES)]
             _draw_line(axes, chart, one, dashes)
@@ -139,11 +144,12 @@ def _draw_line(axes: Axes, chart: Chart, one: Series, dashes: Dashes) -> None:
     )
 
 
-def _draw_dots(axes: Axes, chart: Chart, one: Series) -> None:
+def _draw_dots(axes: Axes, chart: Chart, one: Series, marker: str = ".") -> None:
+    """Dots, or dashes that stand for means."""
     places = list(one.places or chart.places)
-    size = 7 if len(places) <= MANY_DOTS else 3.5
+    size = TICK if marker == "_" else 7 if len(places) <= MANY_DOTS else 3.5
     colour = chart.colours[one.name]
-    axes.plot(places, _numbers(one), ".", color=colour, markersize=size, label=one.name)
+    axes.plot(places, _numbers(one), marker, color=colour, ms=size, mew=MEW[marker], label=one.name)
 
 
 def _draw_bars(axes: Axes, chart: Chart, one: Series, *, at: int, count: int) -> None:

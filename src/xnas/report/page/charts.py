@@ -16,7 +16,7 @@ from xnas.report.colours import PALETTE
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
 """On and off, in points: of series in their order."""
 Place = float | str
-Shape = Literal["line", "dots", "bars", "steps"]
+Shape = Literal["line", "dots", "bars", "steps", "ticks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,8 @@ class Chart:
     """Where the y-axis begins; what lies below is cut off."""
     half: bool = True
     """Whether two such charts stand side by side where there is room."""
+    legend: bool = True
+    """Whether the names of several series are shown; else only when one is pointed at."""
 
     @property
     def names(self) -> tuple[str, ...]:

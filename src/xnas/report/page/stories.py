@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xnas.records import EdgeChoice, Evaluation, Ledger, Sampled, SearchEpoch, TrainEpoch
+from xnas.records import (
+    EdgeChoice,
+    Evaluation,
+    Ledger,
+    ListedRun,
+    RunComparison,
+    Sampled,
+    SearchEpoch,
+    TrainEpoch,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +135,20 @@ class SampleStory:
     truth: str = ""
     """What a benchmark knows of the best cell, in words."""
     graph: DrawnCell | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonStory:
+    """A comparison of methods."""
+
+    head: RunHead
+    comparison: RunComparison | None = None
+    """None if its file is damaged."""
+    pages: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of the runs by their names: the addresses of the report of the search (or sampling) and of that of
+    the training, empty where there is none."""
+    listed: tuple[ListedRun, ...] = ()
+    """The run folders inside, which are shown if nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

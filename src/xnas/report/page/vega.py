@@ -19,6 +19,8 @@ TICKS, PANEL_TICKS = 8, 4
 """Whole numbers on an axis at most."""
 ROOM = 9
 """Between the outermost dots and the axes, in pixels."""
+FLAT = 44
+"""Letters of all names on an axis up to which they are not turned."""
 DASH = 500
 """Size of a line in a legend: long enough to show its dashes."""
 MANY = 2
@@ -103,6 +105,7 @@ MARKS: dict[str, dict[str, Any]] = {
     "steps": {"type": "line", "strokeWidth": 1.8, "interpolate": "step-after"},
     "dots": {"type": "point", "filled": True, "size": 34, "opacity": 0.75},
     "bars": {"type": "bar"},
+    "ticks": {"type": "tick", "thickness": 3, "size": 34},
 }
 """How the shapes of series are drawn."""
 
@@ -126,7 +129,8 @@ def _axes(chart: Chart, shape: str) -> dict[str, Any]:
     x: dict[str, Any] = {"field": "x", "title": None if grid else chart.x}
     places = chart.all_places
     if any(isinstance(place, str) for place in places):
-        x |= {"type": "nominal", "sort": None, "axis": {"labelAngle": -50}}
+        letters = sum(len(str(place)) for place in places)
+        x |= {"type": "nominal", "sort": None, "axis": {"labelAngle": 0 if letters < FLAT else -50}}
     else:
         x |= {"type": "quantitative", "scale": {"zero": False, "nice": False} | room}
         whole = [place for place in places if isinstance(place, int)]
@@ -151,7 +155,7 @@ def _looks(chart: Chart, shape: str) -> dict[str, Any]:
     legend: dict[str, Any] = {"orient": "top", "title": None, "symbolStrokeWidth": 3}
     if set(_shapes(chart)) <= {"line", "steps"}:  # else a line that is marked has a dashed disc
         legend |= {"symbolType": "stroke", "symbolSize": DASH}
-    shown = legend if len(names) > 1 else None
+    shown = legend if len(names) > 1 and chart.legend else None
     scale = {"domain": names, "range": [colours[name] for name in names]}
     looks: dict[str, Any] = {"color": {"field": "series", "scale": scale, "legend": shown}}
     if shape in {"line", "steps"} and len(_shapes(chart)) == 1 and len(names) > 1:

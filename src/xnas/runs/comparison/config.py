@@ -58,6 +58,8 @@ class CompareOptions(DataOptions, DeviceOptions, OutputOptions):
     """Runs that are computed in parallel, with a pool that can."""
     out: Path | None = option(None, on_resume="free", group="Output")
     """Folder of the comparison, new or empty. Default: runs/compare-DATA-NUMBER."""
+    report: bool = option(True, on_resume="free", group="Output")
+    """Write report.html into the folder of the comparison and of every run."""
 
 
 @dataclass(frozen=True, kw_only=True)

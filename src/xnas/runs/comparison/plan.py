@@ -22,6 +22,8 @@ from xnas.space import SPACES
 
 OURS = ("out", "seed", "quiet", "space", "truth", "cell")
 """Settings that the comparison itself sets."""
+RUNS, TRAINING = "runs", "-training"
+"""The folder of all run folders, and the end of the names of those that train a cell."""
 Config = TypeVar("Config", SearchConfig, SampleConfig, TrainConfig)
 COMMANDS = {SearchConfig: "search", SampleConfig: "sample", TrainConfig: "train"}
 
@@ -103,7 +105,8 @@ def _planned(
 def _common(config: CompareConfig) -> dict[str, Any]:
     """Options of data and device that were given to the comparison."""
     shared = {declared.name for declared in fields(DataOptions)} | {"device"}
-    return {name: getattr(config, name) for name in given_options(config) if name in shared}
+    common = {name: getattr(config, name) for name in given_options(config) if name in shared}
+    return common if config.report else common | {"report": False}
 
 
 def _config(
@@ -163,9 +166,9 @@ def asks_the_benchmark(run: PlannedRun) -> bool:
 
 def place_in(folder: Path, run: PlannedRun) -> Path:
     """The run folder."""
-    return folder / "runs" / run.name
+    return folder / RUNS / run.name
 
 
 def training_in(folder: Path, run: PlannedRun) -> Path:
     """The run folder of the training of its cell."""
-    return folder / "runs" / f"{run.name}-training"
+    return folder / RUNS / f"{run.name}{TRAINING}"

@@ -17,7 +17,7 @@ from xnas.records import ComparedRun, RunComparison
 from xnas.runs.command_line import flags
 from xnas.runs.comparison.checks import compared_data, require_possible
 from xnas.runs.comparison.config import CompareConfig
-from xnas.runs.comparison.display import CompareDisplay
+from xnas.runs.comparison.display import CompareDisplay, Watches
 from xnas.runs.comparison.entries import RANDOM, entries_of, measure_of, reference_of, require_seeds
 from xnas.runs.comparison.jobs import perform
 from xnas.runs.comparison.outcomes import finished, outcome, waiting
@@ -32,12 +32,17 @@ from xnas.runs.comparison.plan import (
 )
 from xnas.runs.comparison.state_file import write_state
 from xnas.runs.comparison.summaries import compared
+from xnas.runs.comparison.underway import Underway
+from xnas.runs.displays import Silence
 from xnas.runs.sampling import worker_pools  # noqa: F401 - registers its pools
 from xnas.runs.sampling.pools import POOLS
 from xnas.runs.truth import Benchmark, load_benchmark
 from xnas.space import Genotype
 
 COMMAND = "compare"
+METHOD_OF_CHANCE = "random"
+"""The method that draws its cells; where nothing else is known of random cells, it stands for them."""
+CHANCE = "what the entry random ended with, one supernet per seed"
 Block = tuple[str, str]
 """Data and space."""
 
@@ -90,6 +95,8 @@ class Player:
             elif finished(run, self.folder):
                 self.found[run.name] = self._outcome(run)
         self.random_means, self.random_words = self._random()
+        self.underway = Underway(self.folder, ())
+        self.random_entry = RANDOM if plan.config.train is not None else METHOD_OF_CHANCE
 
     def play(self) -> RunComparison:
         """Perform what is left, and write the tables."""
@@ -105,6 +112,9 @@ class Player:
             (self.folder / PAGE).unlink(missing_ok=True)  # a page says that a comparison is finished
         write_state(self.folder, config, self.plan.data, self.comparison())
         self.display.begin(self.comparison(), left=len(left))
+        self.underway = Underway(self.folder, [self.plan.runs[number] for number in left])
+        if isinstance(self.display, Watches):
+            self.display.watch(self.underway)
         with explain_lost_output(self._stopped), stop_at_round() as asked:
             try:
                 self._perform(left, asked)
@@ -112,7 +122,15 @@ class Player:
                 raise Interrupted(self._stopped()) from None
         result = self.comparison()
         write_outputs(self.folder, result)
+        if config.report:
+            self._report()
         return result
+
+    def _report(self) -> None:
+        """Write the page of the comparison, which is finished."""
+        from xnas.runs.reports.write import Voice, write_at_end  # noqa: PLC0415 - draws, and reads this
+
+        write_at_end(self.folder, self.display if isinstance(self.display, Voice) else Silence())
 
     def comparison(self) -> RunComparison:
         """What is known so far."""
@@ -122,7 +140,7 @@ class Player:
             entries=plan.entries,
             reference=plan.reference,
             measure=measure_of(plan.config),
-            random_means=self.random_means or self._trained_random(),
+            random_means=self.random_means or self._measured_random(),
             random_words=self.random_words,
             test=plan.config.test_kind if plan.config.test else None,
             notes=self._notes(),
@@ -166,6 +184,7 @@ class Player:
     def _note(self, run: PlannedRun, reason: str | None) -> None:
         """Keep what became of a run."""
         self.found[run.name] = self._outcome(run) if reason is None else waiting(run, reason)
+        self.underway.end(run.name)
         so_far = self.comparison()
         write_state(self.folder, self.plan.config, self.plan.data, so_far)
         self.display.after_run(self.found[run.name], so_far)
@@ -190,13 +209,15 @@ class Player:
                 means[block] = fmean(truth.truth(cell).accuracy for cell in cells)
         if means:
             return means, f"{config.random_cells:,} cells drawn at random"
-        return {}, "" if config.train is None else "one random cell per seed, trained as the others"
+        if config.train is not None:
+            return {}, "one random cell per seed, trained as the others"
+        return {}, CHANCE if METHOD_OF_CHANCE in self.plan.entries else ""
 
-    def _trained_random(self) -> dict[Block, float]:
-        """The mean accuracy of the random cells that were trained so far."""
+    def _measured_random(self) -> dict[Block, float]:
+        """The mean accuracy of the random cells that were trained so far, else of the entry `random`."""
         found: dict[Block, list[float]] = {}
         for run in self.found.values():
-            if run.entry == RANDOM and run.accuracy is not None:
+            if run.entry == self.random_entry and run.accuracy is not None:
                 found.setdefault((run.data, run.space), []).append(run.accuracy)
         return {block: fmean(values) for block, values in found.items()}
 

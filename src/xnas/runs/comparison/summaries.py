@@ -13,6 +13,8 @@ SUPERNETS = (
     "supernet accuracies do not compare across methods: a method whose supernet is more accurate need "
     "not find better cells; compare cells with --truth or --train"
 )
+DEFAULT = "xnas"
+"""The entry of the method that a search has by default."""
 Block = tuple[str, str]
 """Data and space."""
 
@@ -69,6 +71,7 @@ def _summary(
     values = list(_values(own).values())
     others = list(_values([run for run in runs if _is_of(run, reference, block)]).values())
     mean = fmean(values) if values else None
+    usual = _values([run for run in runs if reference != DEFAULT and _is_of(run, DEFAULT, block)])
     minutes = [run.minutes for run in own if run.minutes is not None and run.state == "done"]
     memory = [run.memory_bytes for run in own if run.memory_bytes is not None]
     random_mean = random_means.get(block)
@@ -86,6 +89,7 @@ def _summary(
         over_reference=None if mean is None or not others else mean - fmean(others),
         minutes=fmean(minutes) if minutes else None,
         memory_bytes=max(memory, default=None),
+        over_default=None if mean is None or not usual else mean - fmean(usual.values()),
     )
 
 

@@ -36,6 +36,8 @@ REPORTED = "the folder of a search, a training, a sampling, a fit or a compariso
 """What there is a report of, in words."""
 MEMORY, UNKNOWN = "images in memory", "unknown images"
 NO_CONFIG = f"{{path}} is missing, so the settings of the run are unknown; {REMEDY}"
+PAGE = "report.html"
+"""Of a run, in its folder."""
 LEDGER = "ledger.jsonl"
 """Of a sampling."""
 Record = TypeVar("Record")
@@ -69,7 +71,7 @@ class ReadRun:
         except ConfigError:  # the list says so
             config = {}
         if finished:
-            kind = RUN_KINDS[str(config.get("kind"))]
+            kind = next(kind for kind in RUN_KINDS.values() if kind.noun == first.kind)
             following = kind.describe(RunFiles(path, config)).next_command
             first = replace(first, state="finished", next_command=following)
         return cls(path, first, config)
@@ -137,8 +139,17 @@ class ReadRun:
             return False
         return True
 
-    def head(self, options: type[Options] | None, arguments: Sequence[str] = ()) -> RunHead:
-        """What every page shows; `arguments` come first in the command."""
+    def head(
+        self,
+        options: type[Options] | None,
+        arguments: Sequence[str] = (),
+        *,
+        places: Sequence[str] | None = None,
+    ) -> RunHead:
+        """What every page shows; `arguments` come first in the command.
+
+        `places` are the data in the command: those of config.json for None, and no command without any.
+        """
         made = mapping(self.config.get("made_with"))
         versions = tuple((str(name), str(value)) for name, value in made.items() if name != "machine")
         changed = _changed(options, self.settings)
@@ -147,7 +158,7 @@ class ReadRun:
             state=self.listed.state if self.listed.state in READABLE else "damaged",
             faults=tuple(self.faults),
             data=text(self.config.get("data")) or (MEMORY if self.config else UNKNOWN),
-            command=self._command(changed, arguments),
+            command=self._command(changed, arguments, places),
             settings=tuple((str(name), _worded(value)) for name, value in self.settings.items()),
             changed=tuple(changed),
             versions=versions,
@@ -157,12 +168,16 @@ class ReadRun:
             written=f"Written by xnas {__version__} on {time.strftime('%Y-%m-%d at %H:%M')}.",
         )
 
-    def _command(self, changed: Mapping[str, Any], arguments: Sequence[str]) -> str:
+    def _command(
+        self, changed: Mapping[str, Any], arguments: Sequence[str], places: Sequence[str] | None
+    ) -> str:
         kind, data = text(self.config.get("kind")), text(self.config.get("data"))
-        if kind is None or data is None:
+        if places is None:
+            places = [] if data is None else [data]
+        if kind is None or not places:
             return ""
         given = {name: value for name, value in changed.items() if name not in NOT_OF_THE_COMMAND}
-        words = ["xnas", kind, *map(quote, arguments), quote(data), flags(given)]
+        words = ["xnas", kind, *map(quote, (*arguments, *places)), flags(given)]
         return " ".join(filter(None, words))
 
 

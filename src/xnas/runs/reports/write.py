@@ -7,35 +7,38 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import whole_file
 from xnas.process.folder import storage_errors
 from xnas.records import SearchEpoch, TrainEpoch
 from xnas.report.page.blocks import Page
+from xnas.report.page.comparison_page import comparison_page
 from xnas.report.page.frame import render
 from xnas.report.page.run_sections import REFRESH
 from xnas.report.page.sample_page import sample_page
 from xnas.report.page.search_page import search_page
 from xnas.report.page.train_page import train_page
+from xnas.runs.comparison.state_file import NAME as COMPARISON
 from xnas.runs.listing.kinds import METRICS
 from xnas.runs.lock import is_held
 from xnas.runs.reports.chart_script import HINT, chart_script
-from xnas.runs.reports.run_files import LEDGER, REPORTED, ReadRun
+from xnas.runs.reports.comparison_reader import comparison_story
+from xnas.runs.reports.run_files import LEDGER, PAGE, REPORTED, ReadRun
 from xnas.runs.reports.sample_reader import sample_story
 from xnas.runs.reports.search_reader import search_story
 from xnas.runs.reports.train_reader import train_story
 from xnas.words import short
 
-NAME = "report.html"
-"""Of the page in a run folder."""
+NAME = PAGE
 
 
 LOOK_SECONDS = 2.0
 """Between two looks at a run that is watched."""
 
 
+@runtime_checkable
 class Voice(Protocol):
     """What displays of every kind of run have in common."""
 
@@ -113,7 +116,7 @@ def write_at_end(run: Path, display: Voice) -> Path | None:
 
 def _changed(path: Path) -> float:
     """When what a run records after an epoch or an evaluation last changed."""
-    files = (path / METRICS, path / LEDGER)
+    files = (path / METRICS, path / LEDGER, path / COMPARISON)
     return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
@@ -154,6 +157,7 @@ PAGES: dict[str, Callable[[ReadRun], Page]] = {
     "search": lambda run: search_page(search_story(run)),
     "training": lambda run: train_page(train_story(run)),
     "sampling": lambda run: sample_page(sample_story(run)),
+    "comparison": lambda run: comparison_page(comparison_story(run)),
 }
 """How a run becomes a page, by what it is called."""
 SIGNS: dict[str, Callable[[ReadRun], bool]] = {
