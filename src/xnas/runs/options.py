@@ -48,12 +48,14 @@ class LimitOptions(Options):
     GROUP: ClassVar[str] = "Limits"
 
     max_params: float | None = option(None, POSITIVE)
-    """Most parameters of the network that is trained. A search finds a cell within the limits, sampling
-    draws none beyond them, and a training without --channels takes the most channels that fit."""
+    """Most parameters of the network that is trained. A search makes operations pay for what they cost
+    and ends with a cell that is within the limits in the network that a training builds by default.
+    Sampling draws no cell beyond them. A training without --channels takes the most channels that fit."""
     max_macs: float | None = option(None, POSITIVE)
     """Most multiply-accumulates of that network per image."""
     max_latency: float | None = option(None, POSITIVE)
-    """Most milliseconds that it takes for a batch, as measured before it is trained."""
+    """Most milliseconds that it takes for a batch, as measured before it is trained; while cells are
+    searched, as predicted from the times of single operations."""
     latency_device: str | None = None
     """Where latency is measured: cpu, cuda or cuda:NUMBER. Default: where the command computes."""
     latency_batch: int = option(1, at_least(1), at_most(1 << 16))
