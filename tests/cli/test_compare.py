@@ -1,5 +1,7 @@
 """`xnas compare` on the command line; what a comparison computes is tested in runs/comparison."""
 
+import json
+
 import pytest
 from commands import call
 from comparing import failed, found, run
@@ -52,6 +54,21 @@ def test_failed_runs_are_an_exit_status(asked, capsys):
         "'runs/c 1' tries it again\n"
     )
     assert asked
+
+
+def test_scripts_get_one_document(asked, capsys):
+    status, out, _ = call(capsys, "compare", "bad", "--json")
+    told = json.loads(out)
+    assert status == 2  # as a run failed
+    assert list(told) == [
+        *("format", "version", "out", "report", "measure", "reference", "random_mean", "random_words"),
+        *("test", "runs", "summaries", "differences", "notes"),
+    ]
+    assert (told["format"], told["out"], told["report"]) == ("xnas-compare", "runs/c 1", None)
+    assert [run["state"] for run in told["runs"]] == ["done", "failed"]
+    assert asked[0][1]["display"].console.stderr
+    call(capsys, "compare", "--resume", "x", "--json")
+    assert asked[1][1]["display"].console.stderr
 
 
 def test_a_resumed_comparison_has_its_own_data(capsys):

@@ -1,5 +1,6 @@
 """`xnas fit`: what it prints at its end, and what it refuses."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,8 +9,12 @@ from fitting import SMALL_PLAN, answers, row
 from runs_written import search
 
 from xnas.cli.fit import farewell
+from xnas.errors import FinishedError
 from xnas.records import Evaluation, FitCost, FitSummary
+from xnas.runs.fit import fit as job
 from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.fit.plan_file import PLAN, plan_text, summary_text
+from xnas.runs.fit.plan_file import SUMMARY as END
 from xnas.runs.results import FitResult
 
 ROWS = (row("found", 0.8), row("random", 0.79), row("resnet", 0.9))
@@ -84,3 +89,31 @@ def test_the_folder_of_another_run_is_refused(tmp_path, capsys):
     status, _, error = call(capsys, "fit", "--resume", tmp_path / "run")
     assert status == 2
     assert "holds a search, not a fit; resume it with: xnas search --resume" in error
+
+
+def test_scripts_get_one_document_whatever_a_fit_prints(capsys, monkeypatch):
+    def fitted(config, data, *, display):  # noqa: ARG001
+        display.say("measuring the speed of this machine ...")
+        return RESULT
+
+    monkeypatch.setattr(job, "fit", fitted)
+    status, out, err = call(capsys, "fit", "digits", "--json")
+    told = json.loads(out)
+    assert (status, told["format"], told["version"]) == (0, "xnas-fit-result", 1)
+    assert list(told)[2:] == ["out", "plan", "summary", "seconds", "report"]
+    assert told["summary"]["rows"][2]["accuracy"] == 0.9
+    assert "measuring the speed" in err
+
+
+def test_scripts_get_the_document_of_a_finished_fit_again(capsys, monkeypatch, tmp_path):
+    def finished(*_, **__):
+        raise FinishedError("the fit is finished")
+
+    monkeypatch.setattr(job, "resume_fit", finished)
+    (tmp_path / PLAN).write_text(plan_text(SMALL_PLAN), encoding="utf8")
+    (tmp_path / END).write_text(summary_text(SUMMARY), encoding="utf8")
+    status, out, err = call(capsys, "fit", "--resume", tmp_path, "--json")
+    told = json.loads(out)
+    assert (status, told["out"]) == (0, str(tmp_path))
+    assert told["summary"]["test"]["top1"] == 0.75
+    assert "the fit is finished; next: xnas predict" in err

@@ -1,5 +1,6 @@
 """`xnas report` writes the page of a run, or says in a line why not."""
 
+import json
 import webbrowser
 
 import pages
@@ -53,6 +54,27 @@ def test_a_damaged_file_is_one_warning(tmp_path, capsys, name, text, words):
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
     assert line.startswith("warning: ")
+
+
+def test_scripts_get_one_document_and_warnings_elsewhere(tmp_path, capsys):
+    folder = pages.search_run(tmp_path / "run")
+    (folder / "ledger.json").write_text("{}", encoding="utf8")
+    main(["report", str(folder), "--json", "--figures", str(tmp_path / "figures")])
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)
+    assert list(told) == ["format", "version", "run", "report", "kind", "state", "faults", "figures"]
+    assert (told["format"], told["kind"], told["state"]) == ("xnas-report", "search", "finished")
+    assert told["report"] == str(folder / "report.html")
+    assert "ledger.json is damaged" in told["faults"][0]
+    assert captured.err == f"warning: {told['faults'][0]}\n"
+    assert str(tmp_path / "figures/cell.pdf") in told["figures"]
+
+
+def test_watching_gives_no_document(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["report", str(pages.search_run(tmp_path / "run")), "--json", "--watch"])
+    assert stop.value.code == 2
+    assert "--json prints one document, got --watch with it" in capsys.readouterr().err
 
 
 def test_open_shows_it_in_a_browser(tmp_path, monkeypatch, capsys):

@@ -77,7 +77,7 @@ COMMANDS = {
     ),
     "report": (
         "Write the page of a run: what was found, how good it is, and how it came about.",
-        "The page is one file, report.html, which needs no network; every finished run has one.",
+        "One self-contained file, which searches, trainings, samplings, fits and comparisons write.",
         "xnas report runs/photos --open",
     ),
     "methods": (

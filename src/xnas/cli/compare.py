@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import report_lines, say
+from xnas.cli.flags import JSON, changes, resume_flag, takes
+from xnas.cli.printing import report_lines, report_of, say, say_document
 from xnas.errors import ConfigError, XnasError
 from xnas.process.interrupt import finish
 from xnas.runs.comparison.config import CompareOptions
@@ -23,6 +25,7 @@ RESUME = resume_flag(CompareOptions, "comparison")
 def compare(
     *data: str,
     resume: Annotated[Path | None, RESUME] = None,
+    as_json: Annotated[bool, JSON] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Run a comparison, or resume one, and print its tables.
@@ -38,15 +41,25 @@ def compare(
     # The help of the command does without torch, which these import.
     from xnas.runs.comparison import compare as job  # noqa: PLC0415
 
-    if resume is not None:
-        if data:
-            raise ConfigError(f"--resume uses the data of the comparison; leave {data[0]} out")
-        result = job.resume_comparison(resume, quiet=typed.get("quiet", False), **changes(typed))
-    else:
-        given = data[0] if len(data) == 1 else list(data) or None
-        result = job.compare(given, **typed)
+    quiet = typed.get("quiet", False)
+    with ExitStack() as stack:
+        shown: dict[str, Any] = {}
+        if as_json:  # standard output has the document alone
+            from xnas.runs.comparison.display import CompareProgress  # noqa: PLC0415
+
+            shown["display"] = stack.enter_context(CompareProgress(quiet=quiet, stderr=True))
+        if resume is not None:
+            if data:
+                raise ConfigError(f"--resume uses the data of the comparison; leave {data[0]} out")
+            result = job.resume_comparison(resume, quiet=quiet, **shown, **changes(typed))
+        else:
+            given = data[0] if len(data) == 1 else list(data) or None
+            result = job.compare(given, **shown, **typed)
     finish()
-    if not typed.get("quiet", False):
+    if as_json:
+        place = {"out": result.out, "report": report_of(result.out)}
+        say_document("compare", place | asdict(result.comparison))
+    elif not quiet:
         say(farewell(result))
     failed = result.comparison.failed
     if failed:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-from xnas.cli.flags import changes, resume_flag, takes
-from xnas.cli.printing import report_lines, say
+from xnas.cli.flags import JSON, changes, resume_flag, takes
+from xnas.cli.printing import report_lines, report_of, say, say_document
 from xnas.errors import ConfigError, FinishedError
 from xnas.process.interrupt import finish
 from xnas.runs.fit.config import FitConfig
@@ -24,6 +27,7 @@ def fit(
     /,
     *,
     resume: Annotated[Path | None, RESUME] = None,
+    as_json: Annotated[bool, JSON] = False,
     **typed: Any,  # noqa: ANN401 - options
 ) -> None:
     """Run a fit, or resume one, and print how its networks compare.
@@ -39,7 +43,10 @@ def fit(
     from xnas.runs.fit.progress import FitProgress  # noqa: PLC0415
 
     quiet = typed.get("quiet", False)
-    with FitProgress(quiet=quiet) as display:
+    with ExitStack() as shown:
+        if as_json:  # standard output has the document alone
+            shown.enter_context(redirect_stdout(sys.stderr))
+        display = shown.enter_context(FitProgress(quiet=quiet))
         if resume is not None:
             if data is not None:
                 raise ConfigError(f"--resume uses the images of the run; leave {data} out")
@@ -47,12 +54,24 @@ def fit(
                 result = job.resume_fit(resume, display=display, **changes(typed))
             except FinishedError as end:
                 display.say(f"{end}; {_next(str(resume))}")
-                return
+                if not as_json:
+                    return
+                result = _finished(resume)
         else:
             result = job.fit(FitConfig(**typed), data, display=display)
     finish()
-    if not quiet:
+    if as_json:
+        say_document("fit-result", {**asdict(result), "report": report_of(result.out)})
+    elif not quiet:
         say(farewell(result))
+
+
+def _finished(out: Path) -> FitResult:
+    """What the files of a finished fit say; how long its last call took is not among it."""
+    from xnas.runs.fit.plan_file import read_plan, read_summary  # noqa: PLC0415
+    from xnas.runs.results import FitResult  # noqa: PLC0415 - imports torch
+
+    return FitResult(out=str(out), plan=read_plan(out), summary=read_summary(out), seconds=0.0)
 
 
 def farewell(result: FitResult) -> str:

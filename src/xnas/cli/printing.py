@@ -24,10 +24,16 @@ def say(text: str) -> None:
     print(printable_lines(text))
 
 
+def report_of(out: str | Path) -> str | None:
+    """Where the report of a run is; None if none was written."""
+    page = Path(out) / REPORT
+    return str(page) if page.is_file() else None
+
+
 def report_lines(out: str | Path) -> list[str]:
     """The line that names the report of a run, if one was written."""
-    page = Path(out) / REPORT
-    return [f"report: {printable(page)}"] if page.is_file() else []
+    page = report_of(out)
+    return [] if page is None else [f"report: {printable(page)}"]
 
 
 def warn(text: object) -> None:

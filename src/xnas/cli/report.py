@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from xnas.cli.printing import say, warn
+from xnas.cli.printing import say, say_document, warn
 from xnas.errors import ConfigError
 from xnas.words import counted, printable
 
@@ -19,8 +19,11 @@ def report(
     watch: Annotated[bool, Parameter(negative="")] = False,
     open_: Annotated[bool, Parameter(name="--open", negative="")] = False,
     figures: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Write report.html into the folder of a run, whether it is running, was stopped or is finished.
+
+    What is damaged or missing is a warning, and the page shows what is left.
 
     Parameters
     ----------
@@ -32,26 +35,50 @@ def report(
         Open the page in a browser.
     figures
         Also write the charts and the cell into this folder, as SVG, PNG and PDF.
+    as_json
+        Print one JSON document instead of text: the paths that were written, kind and state of the run,
+        and its faults.
     """
     from xnas.runs.reports.chart_script import HINT, chart_script  # noqa: PLC0415 - imports torch
     from xnas.runs.reports.write import watch_report, written_report  # noqa: PLC0415
 
+    if as_json and watch:
+        raise ConfigError("--json prints one document, got --watch with it; leave one out")
     written = written_report(run)
+    files = _figures(run, figures)
     for fault in written.faults:
         warn(fault)
-    say(f"report: {printable(written.page)}")
-    if chart_script() is None:
-        say(HINT)
-    if figures is not None:
-        from xnas.runs.reports.figures import write_figures  # noqa: PLC0415
-
-        files = write_figures(run, figures)
-        say(f"written: {counted(len(files), 'figure file')} in {printable(figures)}")
+    if as_json:
+        say_document(
+            "report",
+            {
+                "run": str(run),
+                "report": str(written.page),
+                "kind": written.kind,
+                "state": written.state,
+                "faults": list(written.faults),
+                "figures": [str(file) for file in files],
+            },
+        )
+    else:
+        say(f"report: {printable(written.page)}")
+        if chart_script() is None:
+            say(HINT)
+        if figures is not None:
+            say(f"written: {counted(len(files), 'figure file')} in {printable(figures)}")
     if open_:
         _open(written.page)
     if watch:
         times = watch_report(run)
         say(f"the run has ended; its page was written {counted(times, 'time')}")
+
+
+def _figures(run: Path, folder: Path | None) -> tuple[Path, ...]:
+    if folder is None:
+        return ()
+    from xnas.runs.reports.figures import write_figures  # noqa: PLC0415 - imports matplotlib
+
+    return write_figures(run, folder)
 
 
 def _open(page: Path) -> None:

@@ -25,9 +25,15 @@ def plan_table(plan: FitPlan) -> str:
 
 def fit_table(rows: Sequence[FitRow], missing: Mapping[str, str]) -> str:
     """The networks, the best first, and those that are missing, with the reason."""
-    ordered = sorted(rows, key=lambda row: (-row.accuracy, row.parameters))
-    table = aligned_table(HEADER, [_cells(row) for row in ordered], left=(0, 1))
+    header, *cells = fit_rows(rows)
+    table = aligned_table(header, cells, left=(0, 1))
     return "\n".join([table, *(f"{TITLES[name]}: {reason}" for name, reason in missing.items())])
+
+
+def fit_rows(rows: Sequence[FitRow]) -> list[tuple[str, ...]]:
+    """The header, and a row for each network, the best first."""
+    ordered = sorted(rows, key=lambda row: (-row.accuracy, row.parameters))
+    return [HEADER, *map(_cells, ordered)]
 
 
 def _cells(row: FitRow) -> tuple[str, ...]:

@@ -137,6 +137,12 @@ class FitResult:
         """Of the winner, on test images that nothing else has seen; None if there are none."""
         return None if self.summary.test is None else self.summary.test.top1
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from xnas.runs.reports.notebook import fit_html  # noqa: PLC0415 - what draws is needed now
+
+        return fit_html(self)
+
     def __repr__(self) -> str:
         """The main numbers in one line."""
         test = "None" if self.test_accuracy is None else f"{self.test_accuracy:.4g}"

@@ -1,9 +1,13 @@
 """Results show themselves in a notebook: cell, curves, table, and no script."""
 
+import comparing
+import fitting
 import pages
 
-from xnas.records import Sampled
-from xnas.runs.results import SampleResult, SearchResult, TrainResult
+from xnas.records import FitCost, FitSummary, Sampled
+from xnas.runs.comparison.compare import CompareResult
+from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.results import FitResult, SampleResult, SearchResult, TrainResult
 
 
 def test_a_search_shows_its_cell_and_curves():
@@ -54,3 +58,42 @@ def test_a_result_without_an_epoch_still_shows_itself():
         out="a", genotype=pages.CELL, epochs=(), rounds=0, settled_at=0, ledgers={}, undecided=(1,)
     )
     assert "1 edge" in result._repr_html_()
+
+
+def test_a_comparison_shows_its_entries_and_every_seed():
+    values = {"xnas": (90, 91, 92, 93), "<b>": (80, 81, 82, 83)}
+    runs = [
+        comparing.run(name, seed, float(value))
+        for name, own in values.items()
+        for seed, value in enumerate(own)
+    ]
+    html = CompareResult("runs/c", comparing.found(*runs, test="welch"))._repr_html_()
+    assert "91.50 ± 1.29" in html
+    assert "more than noise is the difference of &lt;b&gt;" in html
+    assert html.count("data:image/png") == 2
+    assert "<b>" not in html
+    assert "<script" not in html
+
+
+def fitted(test):
+    rows = (fitting.row("found", 0.8), fitting.row("resnet", 0.9))
+    answers = fitting.answers(found=80, resnet=90)
+    summary = FitSummary(
+        rows=rows,
+        missing={},
+        comparison=compare(rows, answers),
+        gain=gain_of_search(rows, answers),
+        images=100,
+        test=test,
+        files=(),
+        cost=FitCost(stages={}),
+    )
+    return FitResult(out="runs/fit-1", plan=fitting.SMALL_PLAN, summary=summary, seconds=54.0)
+
+
+def test_a_fit_shows_the_best_network_and_the_others():
+    html = fitted(pages.evaluation())._repr_html_()
+    assert html.index("small ResNet") < html.index("found cell")
+    assert "90.00 %" in html
+    assert "95.00 %" in html
+    assert "Test accuracy" not in fitted(None)._repr_html_()

@@ -55,8 +55,8 @@ def comparison_page(story: ComparisonStory) -> Page:
         summary=(
             *head_notices(story.head),
             *_notices(found),
-            Facts(_facts(found)),
-            _entries(found),
+            Facts(comparison_facts(found)),
+            entries_table(found),
             *map(Text, verdicts(found)),
             *([Command("Next", story.head.next_command)] if story.head.next_command else []),
         ),
@@ -104,7 +104,8 @@ def _notices(found: RunComparison) -> list[Block]:
     return blocks
 
 
-def _facts(found: RunComparison) -> tuple[Fact, ...]:
+def comparison_facts(found: RunComparison) -> tuple[Fact, ...]:
+    """The numbers that matter most."""
     done = f"{found.done} of {len(found.runs)}"
     waiting = len(found.runs) - found.done - found.failed
     parts = [f"{found.failed} failed"] * bool(found.failed) + [f"{waiting} to come"] * bool(waiting)
@@ -146,7 +147,8 @@ def _words(found: RunComparison) -> tuple[int, ...]:
     return (0, 1, 2) if len({(one.data, one.space) for one in found.summaries}) > 1 else (0,)
 
 
-def _entries(found: RunComparison) -> DataTable:
+def entries_table(found: RunComparison) -> DataTable:
+    """Mean, spread, gains and cost of every entry."""
     what = accuracy_words(found.measure).capitalize()
     return _table(
         *summary_rows(found),

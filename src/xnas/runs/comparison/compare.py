@@ -42,6 +42,12 @@ class CompareResult:
     """Its folder."""
     comparison: RunComparison
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from xnas.runs.reports.notebook import comparison_html  # noqa: PLC0415 - draws
+
+        return comparison_html(self.comparison, self.out)
+
     def __repr__(self) -> str:
         """The main numbers in one line."""
         found = self.comparison

@@ -8,9 +8,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from xnas.report.page.blocks import Block, DataTable, Fact, Facts, Picture, Pictures
+from xnas.report.comparison_rows import verdicts
+from xnas.report.fitting import fit_rows
+from xnas.report.page.blocks import Block, DataTable, Fact, Facts, Picture, Pictures, Text
 from xnas.report.page.cell_graphs import finished_graphs
 from xnas.report.page.charts import Chart
+from xnas.report.page.comparison_charts import comparison_charts
+from xnas.report.page.comparison_page import comparison_facts, entries_table
 from xnas.report.page.frame import render_fragment
 from xnas.report.page.sample_page import sample_charts
 from xnas.report.page.search_charts import progress_charts
@@ -21,11 +25,12 @@ from xnas.runs.reports.drawn_cells import drawn_cell
 from xnas.words import counted
 
 if TYPE_CHECKING:
-    from xnas.runs.results import SampleResult, SearchResult, TrainResult
+    from xnas.records import RunComparison
+    from xnas.runs.results import FitResult, SampleResult, SearchResult, TrainResult
 
 DOTS = 110
 """Per inch, of curves."""
-SHOWN = {"accuracy", "entropy", "alive", "loss", "progress", "pareto"}
+SHOWN = {"accuracy", "entropy", "alive", "loss", "progress", "pareto", "results", "evaluations"}
 """Charts that a notebook has room for."""
 MOST_ROWS = 5
 
@@ -69,6 +74,30 @@ def sample_html(result: SampleResult) -> str:
     )
     cell = finished_graphs(drawn_cell(result.genotype))
     return render_fragment(Facts((value, told)), cell, *_drawn(sample_charts(story)), table)
+
+
+def comparison_html(found: RunComparison, out: str) -> str:
+    """A comparison: its entries, the results of all seeds, what is more than noise."""
+    facts = (*comparison_facts(found), Fact("Folder", out))
+    sentences = [Text(sentence) for sentence in verdicts(found)]
+    table = entries_table(found)
+    return render_fragment(Facts(facts), table, *sentences, *_drawn(comparison_charts(found)))
+
+
+def fit_html(result: FitResult) -> str:
+    """A fit: the best network, its test, and how the others compare."""
+    best, test = result.winner, result.test_accuracy
+    facts = [
+        Fact("Best network", best.what, f"{best.parameters:,} parameters"),
+        Fact("Validation accuracy", f"{100 * best.accuracy:.2f} %", f"run folder {result.out}"),
+    ]
+    if test is not None:
+        facts.append(Fact("Test accuracy", f"{100 * test:.2f} %", "of the best, tested once"))
+    header, *rows = fit_rows(result.rows)
+    table = DataTable(
+        caption="All networks, the best first", header=header, rows=tuple(rows), left=(0, 1)
+    )
+    return render_fragment(Facts(tuple(facts)), table)
 
 
 def _drawn(charts: tuple[Chart, ...]) -> list[Block]:
