@@ -67,17 +67,18 @@ def fit(
 
 
 def _finished(out: Path) -> FitResult:
-    """What the files of a finished fit say; how long its last call took is not among it."""
+    """What the files of a finished fit say."""
     from xnas.runs.fit.plan_file import read_plan, read_summary  # noqa: PLC0415
     from xnas.runs.results import FitResult  # noqa: PLC0415 - imports torch
 
-    return FitResult(out=str(out), plan=read_plan(out), summary=read_summary(out), seconds=0.0)
+    summary = read_summary(out)
+    seconds = sum(summary.cost.stages.values())
+    return FitResult(out=str(out), plan=read_plan(out), summary=summary, seconds=seconds)
 
 
 def farewell(result: FitResult) -> str:
     """The table, what it says, the test, the files and the next command."""
-    from xnas.report.fitting import fit_table  # noqa: PLC0415
-    from xnas.runs.fit.comparing import verdict  # noqa: PLC0415 - imports torch
+    from xnas.report.fitting import fit_table, verdict  # noqa: PLC0415
     from xnas.runs.fit.punctuality import time_line  # noqa: PLC0415
 
     summary, test = result.summary, result.summary.test
@@ -86,7 +87,7 @@ def farewell(result: FitResult) -> str:
         f"validation on {summary.images:,} images that no training saw, with 95 % intervals; latency "
         f"of one image on {result.winner.cost.latency.device}"
     )
-    lines += verdict(summary.rows, summary.comparison, summary.gain)
+    lines += verdict(summary)
     if test is None:
         lines.append("there are no test images; accuracy on other images may be lower than validation")
     else:

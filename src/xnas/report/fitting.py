@@ -1,11 +1,13 @@
-"""The plan and the comparison of a fit, as tables for the terminal."""
+"""The plan and the comparison of a fit, as tables and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xnas.records import FitPlan, FitRow
+from xnas.records import FitPlan, FitRow, FitSummary
+from xnas.records.fitting import Comparison
 from xnas.report.tables import aligned_table
+from xnas.words import counted
 
 TITLES = {
     "found": "found cell",
@@ -14,6 +16,12 @@ TITLES = {
     "resnet": "small ResNet",
     "pretrained": "pretrained",
 }
+BASELINES = {
+    "random": "the random cell",
+    "resnet": "the small ResNet",
+    "pretrained": "the pretrained model",
+}
+NAMES = {"found": "the found cell", "published": "the published cell"} | BASELINES
 HEADER = ("", "network", "validation", "parameters", "MACs", "latency", "seconds")
 
 
@@ -27,20 +35,59 @@ def fit_table(rows: Sequence[FitRow], missing: Mapping[str, str]) -> str:
     """The networks, the best first, and those that are missing, with the reason."""
     header, *cells = fit_rows(rows)
     table = aligned_table(header, cells, left=(0, 1))
-    return "\n".join([table, *(f"{TITLES[name]}: {reason}" for name, reason in missing.items())])
+    return "\n".join([table, *missing_lines(missing)])
 
 
 def fit_rows(rows: Sequence[FitRow]) -> list[tuple[str, ...]]:
     """The header, and a row for each network, the best first."""
-    ordered = sorted(rows, key=lambda row: (-row.accuracy, row.parameters))
-    return [HEADER, *map(_cells, ordered)]
+    return [HEADER, *(row_cells(row) for row in best_first(rows))]
 
 
-def _cells(row: FitRow) -> tuple[str, ...]:
+def best_first(rows: Sequence[FitRow]) -> list[FitRow]:
+    """The networks by validation accuracy; of equals the smaller first."""
+    return sorted(rows, key=lambda row: (-row.accuracy, row.parameters))
+
+
+def missing_lines(missing: Mapping[str, str]) -> list[str]:
+    """A line for each row that is not there."""
+    return [f"{TITLES[name]}: {reason}" for name, reason in missing.items()]
+
+
+def accuracy_text(row: FitRow) -> str:
+    """Validation accuracy with its interval, in percent."""
+    return f"{100 * row.accuracy:.1f} % ({100 * row.lower:.1f}-{100 * row.upper:.1f})"
+
+
+def verdict(summary: FitSummary) -> list[str]:
+    """What the comparisons say, in sentences."""
+    comparison, gain, rows = summary.comparison, summary.gain, summary.rows
+    winner, second = NAMES[comparison.first], NAMES[comparison.second]
+    lead = f"{100 * comparison.lead:.1f} points before {second}"
+    lines = [f"best by validation: {winner}, {lead} ({_test(comparison)})"]
+    if not comparison.clear:
+        lines.append("that is within noise: both may be equally good")
+    if comparison.first in BASELINES:
+        main = next(row for row in rows if row.name not in BASELINES)
+        behind = 100 * (summary.winner.accuracy - main.accuracy)
+        lines.append(f"a baseline wins: {winner} is {behind:.1f} points better than {NAMES[main.name]}")
+    if gain is not None:
+        noise = "" if gain.clear else ", which is within noise"
+        points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){noise}"
+        lines.append(f"the found cell against the random one: {points}")
+    return lines
+
+
+def _test(pair: Comparison) -> str:
+    alone = f"{counted(pair.only_first, 'image')} only it answers rightly"
+    return f"{alone}, {pair.only_second} only the other; p = {pair.p:.2g}, McNemar's exact test"
+
+
+def row_cells(row: FitRow) -> tuple[str, ...]:
+    """A line of the table."""
     return (
         TITLES[row.name],
         row.what,
-        f"{100 * row.accuracy:.1f} % ({100 * row.lower:.1f}-{100 * row.upper:.1f})",
+        accuracy_text(row),
         f"{row.parameters:,}",
         f"{row.macs / 1e6:,.1f} M",
         f"{row.cost.latency.milliseconds:.2f} ms",

@@ -40,7 +40,7 @@ def test_a_sampling_shows_its_best_evaluation(tmp_path):
 
 def test_a_fit_shows_its_winner_and_the_test_of_it(tmp_path):
     rows = [{"name": "found", "accuracy": 0.5}, {"name": "resnet", "what": "resnet-8", "accuracy": 0.75}]
-    end = {"rows": rows, "comparison": {"winner": "resnet"}, "test": {"top1": 0.7}}
+    end = {"rows": rows, "comparison": {"first": "resnet"}, "test": {"top1": 0.7}}
     written(tmp_path / "run", "fit", {"fit.json": end})
     run = only(tmp_path)
     assert (run.state, run.method, run.cell) == ("finished", "resnet", "resnet-8")

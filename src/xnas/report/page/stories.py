@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from xnas.records import (
     EdgeChoice,
     Evaluation,
+    FitPlan,
+    FitSummary,
     Ledger,
     ListedRun,
     RunComparison,
@@ -135,6 +137,23 @@ class SampleStory:
     truth: str = ""
     """What a benchmark knows of the best cell, in words."""
     graph: DrawnCell | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitStory:
+    """A fit."""
+
+    head: RunHead
+    minutes: float | None = None
+    plan: FitPlan | None = None
+    summary: FitSummary | None = None
+    """None until it is finished."""
+    stages: dict[str, float] = field(default_factory=dict)
+    """Seconds by the clock that every stage has taken."""
+    pages: dict[str, str] = field(default_factory=dict)
+    """The addresses of the reports of its runs, by stage."""
+    punctuality: tuple[str, ...] = ()
+    """A sentence if its time did not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

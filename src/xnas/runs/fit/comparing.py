@@ -17,13 +17,6 @@ CLEAR = 0.05
 """Probability by chance below which a difference counts as one."""
 Z = 1.959963984540054
 """Of 95 %: the normal distribution's quantile at 0.975."""
-BASELINES = {
-    "random": "the random cell",
-    "resnet": "the small ResNet",
-    "pretrained": "the pretrained model",
-}
-NAMES = {"found": "the found cell", "published": "the published cell"} | BASELINES
-
 Answers = Mapping[str, Tensor]
 """By row, whether each validation image was answered rightly: bool (images,)."""
 
@@ -79,28 +72,3 @@ def gain_of_search(rows: Sequence[FitRow], answers: Answers) -> Comparison | Non
     if "found" not in named or "random" not in named:
         return None
     return paired(named["found"], named["random"], answers)
-
-
-def verdict(rows: Sequence[FitRow], comparison: Comparison, gain: Comparison | None) -> list[str]:
-    """What the comparisons say, in sentences."""
-    winner, second = NAMES[comparison.first], NAMES[comparison.second]
-    lead = f"{100 * comparison.lead:.1f} points before {second}"
-    lines = [f"best by validation: {winner}, {lead} ({_test(comparison)})"]
-    if not comparison.clear:
-        lines.append("that is within noise: both may be equally good")
-    if comparison.first in BASELINES:
-        main = next(row for row in rows if row.name not in BASELINES)
-        behind = 100 * (max(row.accuracy for row in rows) - main.accuracy)
-        lines.append(f"a baseline wins: {winner} is {behind:.1f} points better than {NAMES[main.name]}")
-    if gain is not None:
-        noise = "" if gain.clear else ", which is within noise"
-        points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){noise}"
-        lines.append(f"the found cell against the random one: {points}")
-    return lines
-
-
-def _test(pair: Comparison) -> str:
-    return (
-        f"{pair.only_first} images only it answers rightly, {pair.only_second} only the other; "
-        f"p = {pair.p:.2g}, McNemar's exact test"
-    )

@@ -192,6 +192,10 @@ class FitJob:
         except KeyboardInterrupt:
             times.save()
             raise Interrupted(f"stopped; resume with: {command}") from None
+        if self.config.report:
+            from xnas.runs.reports.write import write_at_end  # noqa: PLC0415 - what draws is needed now
+
+            write_at_end(folder.path, self.display)
         return FitResult(out=str(folder.path), plan=following.plan, summary=summary, seconds=times.used)
 
 

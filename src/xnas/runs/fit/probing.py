@@ -53,7 +53,7 @@ REFERENCES = {
 """The cell whose networks are measured. That of nasbench201 is the best of its table on CIFAR-10."""
 RESNETS = ("resnet-8", "resnet-14", "resnet-20")
 MANY_STEPS = 12
-END_STEPS, END_SECONDS = 150, 2.0
+END_STEPS, END_SECONDS = 150, 6.0
 """The end takes about as long as so many steps of the smallest network, and so many seconds more."""
 
 SomeProbe = TypeVar("SomeProbe", SearchProbe, TrainProbe)

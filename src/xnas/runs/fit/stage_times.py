@@ -23,7 +23,7 @@ class StageTimes:
     def __init__(self, folder: RunFolder, began: float) -> None:
         """`began` is when this call did, by `time.perf_counter`; what was before is in the folder."""
         self.folder = folder
-        self.seconds = _read(folder.path / FILE)
+        self.seconds = read_times(folder.path / FILE)
         self.stage, self.since = BEGINNING, began
 
     def begin(self, stage: str) -> None:
@@ -48,7 +48,8 @@ class StageTimes:
         return sum(self.seconds.values()) + time.perf_counter() - self.since
 
 
-def _read(path: Path) -> dict[str, float]:
+def read_times(path: Path) -> dict[str, float]:
+    """Seconds by stage, as saved; none without a file."""
     if not path.exists():
         return {}
     again = "delete it, and the times of the fit are those from now on"

@@ -15,16 +15,19 @@ from xnas.process.folder import storage_errors
 from xnas.records import SearchEpoch, TrainEpoch
 from xnas.report.page.blocks import Page
 from xnas.report.page.comparison_page import comparison_page
+from xnas.report.page.fit_page import fit_page
 from xnas.report.page.frame import render
 from xnas.report.page.run_sections import REFRESH
 from xnas.report.page.sample_page import sample_page
 from xnas.report.page.search_page import search_page
 from xnas.report.page.train_page import train_page
 from xnas.runs.comparison.state_file import NAME as COMPARISON
+from xnas.runs.fit.stage_times import FILE as TIMES
 from xnas.runs.listing.kinds import METRICS
 from xnas.runs.lock import is_held
 from xnas.runs.reports.chart_script import HINT, chart_script
 from xnas.runs.reports.comparison_reader import comparison_story
+from xnas.runs.reports.fit_reader import fit_story
 from xnas.runs.reports.run_files import LEDGER, PAGE, REPORTED, ReadRun
 from xnas.runs.reports.sample_reader import sample_story
 from xnas.runs.reports.search_reader import search_story
@@ -116,7 +119,7 @@ def write_at_end(run: Path, display: Voice) -> Path | None:
 
 def _changed(path: Path) -> float:
     """When what a run records after an epoch or an evaluation last changed."""
-    files = (path / METRICS, path / LEDGER, path / COMPARISON)
+    files = (path / METRICS, path / LEDGER, path / COMPARISON, path / TIMES)
     return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
@@ -157,6 +160,7 @@ PAGES: dict[str, Callable[[ReadRun], Page]] = {
     "search": lambda run: search_page(search_story(run)),
     "training": lambda run: train_page(train_story(run)),
     "sampling": lambda run: sample_page(sample_story(run)),
+    "fit": lambda run: fit_page(fit_story(run)),
     "comparison": lambda run: comparison_page(comparison_story(run)),
 }
 """How a run becomes a page, by what it is called."""
