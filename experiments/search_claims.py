@@ -210,9 +210,10 @@ HEAD = """# What the paper claims about its search, and what our searches show
 Written by `experiments/write_results.py` from `results/*.jsonl`; a test compares. The runs are those of
 [results.md](results.md). Claims that need no search are judged by `xnas reproduce`.
 
-**Rules.** They were set before these runs, when five epochs of three searches, short trainings of published and random
-cells, and a pilot on NAS-Bench-201 by another program were known. (Only whether times compare was made stricter later,
-which changed no verdict.) A part is judged when all runs that it names are done, by the last epoch and with the declared
+**Rules.** Those of (a) to (f) were set before these runs, when five epochs of three searches, short trainings of published
+and random cells, and a pilot on NAS-Bench-201 by another program were known. (Only whether times compare was made stricter
+later, which changed no verdict.) Those of (g) to (t) were set later, each before its runs; a remark says where a part was
+added when runs were known. A part is judged when all runs that it names are done, by the last epoch and with the declared
 seeds: no epoch, seed or cell is chosen by its accuracy. True accuracies are those of NAS-Bench-201 on the test set, in
 percent after 200 epochs, of the cell without `none`. *Not decided* means that the runs neither show it nor rule it out,
 which is likely with so few. A claim holds if all its parts do, and does not hold if one of them does not.
