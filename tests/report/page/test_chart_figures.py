@@ -59,6 +59,23 @@ def test_bars_of_two_series_stand_side_by_side():
     assert [label.get_text() for label in axes.get_xticklabels()] == ["p", "q"]
 
 
+@pytest.mark.parametrize("names", [("xnas", "darts"), ("sample-evolution", "a-long-entry-name", "xnas")])
+def test_names_below_an_axis_are_turned_where_they_would_touch(names):
+    series = (
+        Series(name="mean", values=(1.0,) * len(names), places=names, shape="ticks"),
+        Series(name="a seed", values=(1.0,) * len(names), places=names, shape="dots"),
+    )
+    panels = (Panel(title="", series=series),)
+    figure = draw_chart(Chart(name="r", title="", caption="", x="", y="", places=names, panels=panels))
+    figure.draw_without_rendering()
+    labels = figure.axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == list(names)
+    assert labels[0].get_rotation() == (0 if len(names) == 2 else 25)
+    boxes = [label.get_window_extent() for label in labels]
+    if len(names) == 2:
+        assert boxes[0].x1 < boxes[1].x0
+
+
 def test_a_single_point_is_marked():
     one = line_chart("gap", "", "", places=[3], series={"cell": [1.0]})
     assert draw_chart(one).axes[0].get_lines()[0].get_marker() == "o"

@@ -29,6 +29,8 @@ ROOM = 1.06
 TICKS, PANEL_TICKS = 7, 4
 MANY_DOTS = 100
 """Dots beyond which they are small."""
+FLAT = 34
+"""Letters of all names below one panel up to which they are not turned."""
 TICK = 16
 MEW = {".": 1.0, "_": 2.0}
 """Widths of the edges of markers."""
@@ -117,7 +119,10 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
             dashes = "solid" if many else DASHES[lines.index(one) % len(DASHES)]
             _draw_line(axes, chart, one, dashes)
     places = chart.all_places
-    if not any(isinstance(place, str) for place in places):
+    if any(isinstance(place, str) for place in places):
+        if not bars:
+            _name_places(axes, [str(place) for place in places], len(chart.panels))
+    else:
         whole = all(isinstance(place, int) for place in places)
         ticks = TICKS if len(chart.panels) == 1 else PANEL_TICKS
         axes.xaxis.set_major_locator(MaxNLocator(ticks, integer=whole, min_n_ticks=1))
@@ -126,6 +131,15 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
         axes.set_ylim(0, ROOM * largest if largest > 0 else None)
     elif chart.least is not None:
         axes.set_ylim(bottom=chart.least)
+
+
+def _name_places(axes: Axes, names: Sequence[str], panels: int) -> None:
+    """Names below an axis, turned where they would touch."""
+    turned = sum(map(len, names)) > (FLAT if panels == 1 else FLAT // 2)
+    look = {"rotation": 25, "ha": "right"} if turned else {}
+    axes.set_xticks(range(len(names)), list(names), **look)  # type: ignore[arg-type]
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.grid(visible=False, axis="x")
 
 
 def _draw_line(axes: Axes, chart: Chart, one: Series, dashes: Dashes) -> None:
