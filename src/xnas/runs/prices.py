@@ -1,10 +1,12 @@
 """Prices: what experts pay for the operations that they choose, while a cell is above a limit.
 
-Each limit has a price, a Lagrange multiplier. After every epoch it rises in proportion to the excess of
-the present cell, falls where the cell is below the limit, and is never negative: dual ascent. In the
-rounds of the next epoch an expert pays, for each limit, the price times the cost of its operation, in
-units of the largest difference between two operations of one edge. So prices move experts of one edge
-against each other and, the largest cost being the same for all edges, edges against edges.
+Each limit has a price, a Lagrange multiplier. After every epoch it rises by a step if the strongest cell
+is above the limit, falls by one if it is below, and is never negative: dual ascent along the sign of the
+excess. How far above a cell is does not matter. Cells are discrete, and one that is above by a little is
+as little use; steps in proportion to the excess let prices stall just above a limit.
+
+In the rounds of the next epoch an expert pays, for each limit, the price times the cost of its
+operation, in units of the largest difference between two operations of one edge.
 
 A price of 1 is the mean spread of what the experts of an edge have earned so far, without prices. It
 therefore weighs the same whatever the rewards are: all of them may be a thousand times smaller.
@@ -27,11 +29,11 @@ from xnas.engine import Search
 from xnas.methods import Charging, Game
 from xnas.runs.expert_costs import ExpertCosts
 
-STEP = 20.0
-"""What a price would rise to in a search whose cell is above the limit, throughout, by all that cells of
-the space differ in. A price of 1 reverses a typical choice if it is paid from the start. So a cell that
-is above by a quarter of that meets such a price after a fifth of the epochs; the rest is left for the
-price to fall again. In simulated searches of 10 to 150 epochs steps of 10 to 40 did as well."""
+STEP = 5.0
+"""What a price would rise to in a search whose cell is above the limit throughout. A price of 1 reverses
+a typical choice if it is paid from the start; here it is reached after a fifth of the epochs, which
+leaves the rest for the price to work, and to fall again. In simulated searches steps of 2 were often
+still too low at the end, and those of 10 led to cells that are smaller than they had to be."""
 
 
 class Prices:
@@ -41,8 +43,6 @@ class Prices:
         """`most` are the limits by resource, `epochs` those in which mixtures learn."""
         self.costs, self.epochs = costs, epochs
         self.most = torch.tensor([most[name] for name in costs.resources], dtype=torch.float64)
-        self.range = costs.most - costs.least
-        """By how much cells of the space differ (resources)."""
         self.prices = torch.zeros_like(self.most)
         self.unit = 0.0
         """What a price of 1 is, as a reward per update."""
@@ -50,8 +50,7 @@ class Prices:
     def follow(self, cell: Mapping[str, float], search: Search, game: Game) -> None:
         """Let prices follow what the present cell costs, and their unit what has been earned."""
         present = torch.tensor([cell[name] for name in self.costs.resources], dtype=torch.float64)
-        excess = (present - self.most) / self.range.clamp(min=torch.finfo(torch.float64).tiny)
-        step = STEP * excess.clamp(-1.0, 1.0) / self.epochs
+        step = STEP / self.epochs * (present - self.most).sign()
         self.prices = (self.prices + step).clamp(min=0.0)
         self.unit = spread(search, game)
 
