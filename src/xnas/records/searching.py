@@ -78,7 +78,7 @@ class Gap:
     experts: float
     """Every edge has its strongest expert alone: `none` only where no other expert is alive."""
     cell: float | None
-    """The cell that the search would give; None if it has an operation that was deleted already."""
+    """The strongest cell, whatever limits say; None if it has an operation that was deleted already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +141,16 @@ class SearchEpoch:
     weights_alive: int
     """Trainable numbers in the network, mixtures aside."""
     rewards: dict[str, dict[str, float]]
-    """Mean reward per round, by kind and operation, over living experts; none after a search settled."""
+    """Mean reward per round before prices, by kind and operation, over living experts; none after a
+    search settled."""
     rewards_by_stage: dict[str, dict[str, dict[str, float]]]
     """The same, by kind, stage of the network and operation; also empty if cells share no mixtures."""
     deleted: tuple[Deletion, ...]
     """Experts that left the network at the end of this epoch."""
     gap: Gap | None
     cell: dict[str, Any] | None = None
-    """The cell that the search would give now, as genotype.json has it; None in a warm-up, when all
-    experts are equal, and in older files."""
+    """The cell that the search would give now, within its limits, as genotype.json has it; None in a
+    warm-up, when all experts are equal, and in older files."""
     truth: Truth | Judgement | None = None
     mixtures: dict[str, Rows] | None = None
     """Of every kind of cell a row per forecaster: the weights of its experts at the end of the epoch, 0
