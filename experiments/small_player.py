@@ -136,6 +136,7 @@ def result(job: SmallSearch, folder: Path, device: str) -> Record:
         "size": job.size,
         "seed": job.seed,
         "space": job.options["space"],
+        "data": job.data,
         "rule": job.rule,
         "held": job.held,
         "epochs": epochs,
