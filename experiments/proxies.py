@@ -8,7 +8,8 @@ accuracy after 200 epochs. Sizes, and the validation accuracy after 12 epochs, a
 whole table and among its best tenth. Shared weights are those of one epoch over single paths on the
 digits: seconds do not depend on how well they are trained. Seconds are of processor time, the median.
 
-All is written to results/proxies.json at the end, in about ten minutes of one core.
+Each part is written to results/proxies.json when it is done, and the next call measures what is left:
+about ten minutes of one core in all.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,7 +32,7 @@ from torch import Tensor
 from jobs import Record, script
 from watch import ran_on
 from xnas.benchmarks import Entry, TabularBenchmark
-from xnas.data import ImageData, Images, load_data
+from xnas.data import ImageData, load_data
 from xnas.data_options import DataOptions
 from xnas.runs.displays import Silence
 from xnas.runs.sampling.config import SampleConfig
@@ -47,6 +50,8 @@ RESULTS = Path(__file__).resolve().parent.parent / "results" / "proxies.json"
 CELLS, SEED = 200, 0
 IMAGES = {"jacob_cov": 64, "naswot": 128}
 """Images of the proxies that look at them; the others take the size of one alone."""
+SHORT = "valid_12"
+"""In place of a proxy: validation accuracy after 12 epochs."""
 SHARED_SPACES = ("darts", "nasbench201")
 SHARED_CELLS = 10
 
@@ -72,23 +77,19 @@ def scored(proxy: str, cells: Sequence[Genotype], images: Tensor, truth: Sequenc
     return {"correlation": None if found is None else round(found, 4), "seconds": median(seconds)}
 
 
-def proxies(table: TabularBenchmark, images: Images, count: int) -> dict[str, Record]:
-    """Every proxy on noise, and on images where it looks at them."""
+def proxy(name: str, table: TabularBenchmark, images: ImageData, count: int) -> Record:
+    """One proxy on noise, and on images if it looks at them; or the accuracy of short trainings."""
     cells = drawn_cells(count)
     truth = [table.accuracy(cell) for cell in cells]
-    found: dict[str, Record] = {}
-    for name in PROXIES:
-        batch = IMAGES.get(name)
-        kinds = {"noise": noise(ProxySettings(batch=batch or 2), SEED)}
-        if batch is not None:
-            kinds["images"] = drawn_batch(images, batch, seed=SEED)
-        found[name] = {
-            "batch": batch,
-            **{kind: scored(name, cells, x, truth) for kind, x in kinds.items()},
-        }
-        print(name, json.dumps(found[name]), flush=True)
-    short = rank_correlation([table.accuracy(cell, 12, "valid") for cell in cells], truth)
-    return found | {"valid_12": {"batch": None, "table": {"correlation": short}}}
+    if name == SHORT:
+        short = [table.accuracy(cell, 12, "valid") for cell in cells]
+        return {"batch": None, "table": {"correlation": rank_correlation(short, truth)}}
+    batch = IMAGES.get(name)
+    kinds = {"noise": noise(ProxySettings(batch=batch or 2), SEED)}
+    if batch is not None:
+        kinds["images"] = drawn_batch(images, batch, seed=SEED)
+    scores = {kind: scored(name, cells, x, truth) for kind, x in kinds.items()}
+    return {"batch": batch, **scores}
 
 
 def whole_table(table: TabularBenchmark) -> dict[str, dict[str, float | None]]:
@@ -127,25 +128,38 @@ def shared_seconds(space: str) -> Record:
     return {"seconds": median(seconds[1:]), "cells": SHARED_CELLS}  # the first one loads the weights
 
 
-def measured(arguments: Namespace) -> Record:
-    """All of it."""
+def measure(arguments: Namespace) -> None:
+    """Measure what is not in the file yet; each part is written when it is done."""
     torch.set_num_threads(1)
     table = TabularBenchmark.load(arguments.table)
     images = load_data("cifar10", DataOptions(data_dir=arguments.data_dir))
     if not isinstance(images, ImageData):
         raise SystemExit("the images of cifar10 are to be held in memory")
-    return {
-        "cells": arguments.count,
-        "seed": SEED,
-        "shared": {space: shared_seconds(space) for space in SHARED_SPACES},
-        "table": whole_table(table),
-        "proxies": proxies(table, images, arguments.count),
-        **ran_on("cpu"),
+    found: Record = {"cells": arguments.count, "seed": SEED, **ran_on("cpu")}
+    if arguments.out.exists():
+        known = json.loads(arguments.out.read_text(encoding="utf8"))
+        if any(known[name] != value for name, value in found.items()):
+            raise SystemExit(f"{arguments.out} has other cells or versions; delete it to measure anew")
+        found = known
+    parts: dict[str, dict[str, Callable[[], Any]]] = {
+        "table": {"table": partial(whole_table, table)},
+        "shared": {space: partial(shared_seconds, space) for space in SHARED_SPACES},
+        "proxies": {
+            name: partial(proxy, name, table, images, arguments.count) for name in (*PROXIES, SHORT)
+        },
     }
+    for part, ones in parts.items():
+        for name, one in ones.items():
+            if name in found.setdefault(part, {}):
+                continue
+            found[part][name] = one()
+            print(name, json.dumps(found[part][name]), flush=True)
+            arguments.out.parent.mkdir(parents=True, exist_ok=True)
+            arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf8")
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measure, and write the file."""
+    """Measure what is left, and write the file."""
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     add = parser.add_argument
     add("--table", type=Path, required=True, help="the CSV of NAS-Bench-201")
@@ -153,9 +167,7 @@ def main(given: Sequence[str] | None = None) -> int:
     add("--count", type=int, default=CELLS, help="random cells that are scored")
     add("--out", type=Path, default=RESULTS, help="file to write")
     arguments = parser.parse_args(list(sys.argv[1:] if given is None else given))
-    found = measured(arguments)
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf8")
+    measure(arguments)
     print(f"written: {arguments.out}")
     return 0
 

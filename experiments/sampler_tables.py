@@ -7,6 +7,7 @@ from statistics import mean, stdev
 from jobs import Record, ResultsFile
 from result_tables import NOTHING, Results, machines, table
 from samplers import EVALUATIONS, FIRST_EPOCHS, JOBS, MARKS, RESULTS, Sampling
+from xnas.samplers import PROXIES as REGISTERED
 
 PROXIES = "proxies.json"
 """What `proxies.py` writes."""
@@ -63,7 +64,9 @@ def proxies(results: Results) -> str:
         "best tenth",
         "seconds per cell",
     )
-    rows = [_proxy(name, one, found["table"].get(name, {})) for name, one in found["proxies"].items()]
+    known = {**dict.fromkeys(REGISTERED), **found.get("proxies", {})}
+    whole = found["table"]["table"]
+    rows = [_proxy(name, one, whole.get(name, {})) for name, one in known.items()]
     root = found["cells"] ** 0.5
     said = (
         f"By {found['cells']} random cells with one set of weights: the standard error is "
@@ -73,7 +76,10 @@ def proxies(results: Results) -> str:
     return f"{machines([found])}\n\n{said}\n\n{table(header, rows)}"
 
 
-def _proxy(name: str, found: Record, whole: Record) -> list[str]:
+def _proxy(name: str, found: Record | None, whole: Record) -> list[str]:
+    if found is None:
+        return [f"`{name}`", "", NOTHING, "", "", "", ""]
+
     def shown(number: float | None, digits: int = 2) -> str:
         return "—" if number is None else f"{number:.{digits}f}"
 
@@ -93,7 +99,7 @@ def _proxy(name: str, found: Record, whole: Record) -> list[str]:
 def shared(results: Results) -> str:
     """Seconds of an evaluation by shared weights."""
     found = results.whole(PROXIES)
-    if found is None:
+    if found is None or not found.get("shared"):
         return f"N{NOTHING[1:]}."
     each = " and ".join(f"{one['seconds']:.1g} s for `{s}`" for s, one in found["shared"].items())
     return (

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from nasbench201 import rows, write_table
+from searching import stripes
 
 import proxies
 import sampler_tables
@@ -18,8 +19,10 @@ FOUND = {
     "seed": 0,
     "shared": {"darts": {"seconds": 0.312, "cells": 10}, "nasbench201": {"seconds": 0.08, "cells": 10}},
     "table": {
-        "params": {"all": 0.75269, "best tenth": 0.10835},
-        "valid_12": {"all": 0.77, "best tenth": 0.5},
+        "table": {
+            "params": {"all": 0.75269, "best tenth": 0.10835},
+            "valid_12": {"all": 0.77, "best tenth": 0.5},
+        }
     },
     "proxies": {
         "params": {"batch": None, "noise": {"correlation": 0.7912, "seconds": 0.0000213}},
@@ -68,10 +71,32 @@ def test_the_tables_have_what_was_measured(tmp_path):
     page = sampler_tables.proxies(Results(tmp_path))
     assert "| `params` | — | 0.79 | — | 0.753 | 0.108 | 2e-05 |" in page
     assert "| `naswot` | 128 | 0.73 | 0.77 | — | — | 0.5 |" in page
+    assert "| `synflow` |  | not measured yet |" in page
     assert "validation accuracy after 12 epochs | — | 0.81 | — | 0.770 | 0.500 | — |" in page
     assert "the standard error is 0.03 at a correlation of 0.8, 0.05 at 0.6" in page
     said = sampler_tables.shared(Results(tmp_path))
     assert "takes 0.3 s for `darts` and 0.08 s for `nasbench201`, of one CPU core" in said
+
+
+def test_what_is_in_the_file_is_not_measured_again(tmp_path, monkeypatch):
+    table = write_table(tmp_path / "table.csv", rows())
+    measured = []
+    monkeypatch.setattr(
+        proxies, "shared_seconds", lambda space: measured.append(space) or {"seconds": 1}
+    )
+    monkeypatch.setattr(proxies, "proxy", lambda name, *_: measured.append(name) or {"batch": None})
+    monkeypatch.setattr(proxies, "load_data", lambda *_: stripes())
+    words = ["--table", str(table), "--data-dir", str(tmp_path), "--out", str(tmp_path / "out.json")]
+    assert proxies.main(words) == 0
+    assert measured == ["darts", "nasbench201", *proxies.PROXIES, "valid_12"]
+    found = json.loads((tmp_path / "out.json").read_text(encoding="utf8"))
+    del found["proxies"]["naswot"]
+    (tmp_path / "out.json").write_text(json.dumps(found), encoding="utf8")
+    measured.clear()
+    assert proxies.main(words) == 0
+    assert measured == ["naswot"]
+    with pytest.raises(SystemExit, match=r"out\.json has other cells or versions; delete it"):
+        proxies.main([*words, "--count", "7"])
 
 
 @pytest.mark.slow
