@@ -11,5 +11,5 @@ def test_bench_theory_prints_a_table(capsys, monkeypatch):
     status, out, err = call(capsys, "bench", "theory", "--mixtures", "1", "--repetitions", "3")
     assert (status, err) == (0, "")
     assert out.splitlines()[0].startswith("one step of")
-    assert len(out.splitlines()) == 5
+    assert len(out.splitlines()) == 6
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]  # one step to warm up and three repetitions

@@ -77,7 +77,7 @@ main()
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_outside_of_rounds_ends_a_command_in_one_line(number, monkeypatch, capsys):
-    monkeypatch.setattr("xnas.paper.reproduce.reproduce", lambda *_: send(number))
+    monkeypatch.setattr("xnas.paper.reproduce.reproduce", lambda *_, **__: send(number))
     with pytest.raises(SystemExit) as end:
         main(["reproduce"])
     assert end.value.code == 130

@@ -68,7 +68,7 @@ def test_what_a_command_did_not_finish_is_reported_though_nobody_reads(run, tmp_
 
 
 def test_an_error_is_reported_though_what_was_printed_before_it_is_lost(run, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         sys.stdout.write("half a line")
         raise ConfigError("on purpose")
 

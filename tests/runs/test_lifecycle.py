@@ -135,7 +135,7 @@ KIND = Kind(
 
 
 def start(out, display=None, *, minutes=0.0, **arguments):
-    config = SearchConfig(out=out, device="cpu", checkpoint_minutes=minutes)
+    config = SearchConfig(out=out, device="cpu", checkpoint_minutes=minutes, report=False)
     job, shown = Counting(config, **arguments), display or Silence()
     return job, lambda: begin(KIND, job, stripes(count=16), data=None, display=shown)
 

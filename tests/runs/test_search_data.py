@@ -140,7 +140,7 @@ def test_a_fold_is_searched_by_its_number(tmp_path):
     ("arguments", "words"),
     [
         ({"fold": 5}, r"fold must lie in 0\.\.4, got 5"),
-        ({"fold": True}, "fold must be a whole number or None, got True"),
+        ({"fold": True}, "fold must be a whole number, all or None, got True"),
         ({"resize": "bend"}, "resize must be crop, pad, stretch or None, got 'bend'"),
         ({"balance": 1}, "balance must be true or false, got 1"),
     ],
