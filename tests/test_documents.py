@@ -176,6 +176,15 @@ def test_the_page_on_sampling_names_every_sampler_evaluator_and_pool():
         assert f"`{name}`" in SAMPLING, name
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/limits.md", "docs/choosing.md"])
+def test_measured_numbers_stand_in_the_results(page):
+    text = re.sub(r"Python 3\.\d+|arxiv\.org\S+|`[^`]*`", "", without_code(ROOT / page))
+    known = PAGES["results"] + PAGES["performance"] + PAGES["sampling"]
+    numbers = re.findall(r"(?<![\w.])[-+]?\d+\.\d+(?:e\d+)?(?![\w.]*\w)", text)
+    assert numbers
+    assert [number for number in numbers if number not in known] == []
+
+
 def test_the_two_commands_of_the_readme_are_targets_of_make():
     makefile = (ROOT / "Makefile").read_text(encoding="utf8")
     for target in re.findall(r"^    make ([\w-]+)", README, flags=re.MULTILINE):
