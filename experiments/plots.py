@@ -21,8 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import cell_tables
+import limited_tables
 from compare_cells import CELLS, FOUND, RANDOM, SEEDS, found_genotypes
 from jobs import Record
+from limited_searches import SMALLEST
 from result_tables import NOTHING, Results
 from searches import SETS
 from xnas.report.cell_figure import draw_genotype
@@ -47,6 +49,8 @@ DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = (
 )
 TINT = 0.2
 MARKERS = ("o", "s", "^", "D")
+TICKS = (100, 200, 400, 800)
+"""Thousands of parameters."""
 STAMP = re.compile(rb"<!-- drawn from ([0-9a-f]{16}) by matplotlib ([^ ]+) -->\n")
 
 Curve = tuple[Sequence[float], Sequence[float]]
@@ -275,6 +279,44 @@ def _draw_cells(results: Results) -> Figure:
     return figure
 
 
+@house_style()
+def _draw_sizes(results: Results) -> Figure:
+    """One mark per search, filled where prices were paid, with what is possible within the limits."""
+    points = limited_tables.points(results)
+    figure = new_figure(7.2, 4.2)
+    axes = figure.add_subplot()
+    for name, dashes, label in (
+        ("best", "solid", "best cell within the limit"),
+        ("mean", (0, (4, 3)), "mean of all cells within the limit"),
+    ):
+        limits, accuracies = zip(*points[name], strict=True)
+        axes.plot(
+            [SMALLEST, *limits],
+            [accuracies[0], *accuracies],
+            color=QUIET,
+            linewidth=1,
+            linestyle=dashes,
+            drawstyle="steps-pre",  # a limit is for all sizes down to the one before
+            label=label,
+        )
+    for name, colour, label in (
+        ("found", COLOURS["default"], "found with prices"),
+        ("alone", COLOURS["faithful"], "chosen at the end alone"),
+    ):
+        for size, accuracy, seed in points[name]:
+            face = colour if name == "found" else "none"
+            mark = MARKERS[seed % len(MARKERS)]
+            axes.plot(size, accuracy, mark, color=colour, markersize=7, markerfacecolor=face)
+        axes.plot([], [], MARKERS[0], color=colour, markerfacecolor=face, label=label)
+    title = "a mark per search: circles seed 0, squares seed 1"
+    label_panel(axes, title, x="parameters of the network, thousands", y="true accuracy, %")
+    axes.set_xscale("log")
+    axes.set_xticks([1000 * size for size in TICKS], [str(size) for size in TICKS])
+    axes.minorticks_off()
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
 def _cell_plot(name: str) -> Plot:
     def data(results: Results) -> object:
         found = found_genotypes(results.lines).get(name)
@@ -300,4 +342,7 @@ PLOTS = {
     ),
     **{f"cell-{cell.name}": _cell_plot(cell.name) for cell in FOUND},
     "cells": Plot(_cell_points, _draw_cells, "Test accuracy of every cell and seed"),
+    "accuracy-by-size": Plot(
+        limited_tables.points, _draw_sizes, "True accuracy against parameters of cells within limits"
+    ),
 }

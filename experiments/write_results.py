@@ -22,6 +22,7 @@ import darts_tables
 import fit_tables
 import fits
 import judged_search_tables
+import limited_tables
 import long_trainings
 import nasbench301
 import nasbench301_tables
@@ -200,6 +201,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "small-darts": small_tables.small_darts,
     "small-rivals": small_tables.rivals,
     "on-gpu": small_tables.on_gpu,
+    "limited": limited_tables.limited,
+    "limited-plot": plots.picture("accuracy-by-size"),
     "long": small_tables.long,
     "fits": fit_tables.accuracies,
     "fits-time": fit_tables.times,

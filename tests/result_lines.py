@@ -2,6 +2,7 @@
 
 import json
 
+from limited_searches import SHARES
 from xnas import Genotype
 
 VERSIONS = {"device": "a GPU", "torch": "2.11", "python": "3.12", "xnas": "0.1"}
@@ -83,6 +84,24 @@ def search(job):
         "genotype": as_data(genotype),
         "search_seconds": 150.0,
         "at_once": 3,
+        **VERSIONS,
+    }
+
+
+def limited_search(job, parameters, accuracy):
+    found = {"arch": "|x|", "parameters": parameters, "true_accuracy": accuracy, "rank": 1}
+    alone = [{"share": share, **found} for share in SHARES]
+    limit = job.options.get("max_params")
+    return {
+        "job": job.name,
+        "command": job.command,
+        "seed": job.seed,
+        "max_params": limit,
+        "found": found,
+        "changed_by_limit": 2,
+        "prices": [0.0, 1.25, 0.5] if limit else [],
+        "within": {"cells": 7, "mean": 80.0, "best": 94.5},
+        "by_choice_alone": [] if limit else alone,
         **VERSIONS,
     }
 

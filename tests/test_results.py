@@ -12,6 +12,7 @@ import cell_tables
 import compare_cells
 import exactness
 import judged_search_tables
+import limited_searches
 import own_row
 import quick_accuracy
 import search_claims
@@ -64,7 +65,8 @@ def test_a_line_has_a_command_versions_and_no_place_of_a_machine():
         for number, text in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
             line, where = json.loads(text), f"{path.name}:{number}"
             programs = ("train", "search", "sample", "bench methods")
-            commands = (*(f"xnas {name} " for name in programs), exactness.COMMAND, SCRIPT)
+            scripts = (exactness.COMMAND, SCRIPT, limited_searches.SCRIPT)
+            commands = (*(f"xnas {name} " for name in programs), *scripts)
             assert line["command"].startswith(commands), where
             assert {"job", "device", "torch", "xnas", "seed"} <= line.keys(), where
             assert line["data"] != "digits", f"{where} is of a rehearsal"

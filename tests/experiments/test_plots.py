@@ -5,8 +5,9 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import pytest
-from result_lines import search, training, write
+from result_lines import limited_search, search, training, write
 
+import limited_searches
 import plots
 import searches
 import write_results
@@ -25,7 +26,8 @@ def folder(tmp_path_factory):
     lines = [search(job) for job in SEARCHES]
     found = found_genotypes(lines)
     trained = [training(j, 0.93 + len(j.name) % 7 / 1000, found.get(j.of.name)) for j in JOBS]
-    write(path, searches=lines, cells=trained)
+    limited = [limited_search(job, 10**5 + 1000 * len(job.name), 90.0) for job in limited_searches.JOBS]
+    write(path, searches=lines, cells=trained, limited_searches=limited)
     return path
 
 
@@ -50,7 +52,7 @@ def test_two_draws_give_the_same_bytes_whatever_the_readers_settings(folder, mad
 def test_without_data_nothing_is_drawn_and_the_page_says_so(tmp_path):
     results = Results(tmp_path)
     assert plots.pictures(results) == {}
-    for name in ("full", "wipeout", "darts", "cells"):
+    for name in ("full", "wipeout", "darts", "cells", "accuracy-by-size"):
         assert plots.picture(name)(results) == "No plot: not measured yet."
     assert plots.drawn_cells(results).count("Not measured yet.") == len(FOUND)
 
