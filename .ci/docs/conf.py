@@ -1,6 +1,7 @@
 """Settings of Sphinx, and what it does beyond reading pages: navigation, and links from docs/api.md."""
 
 import dataclasses
+import posixpath
 import re
 import shutil
 import sys
@@ -45,18 +46,21 @@ def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the table of contents, which is the list of pages in docs/README.md, to the first page."""
     if page != root_doc:
         return
-    source[0] += _toctree("Documentation", [f"/{LIST}"])
     text = (Path(app.srcdir) / f"{LIST}.md").read_text(encoding="utf8")
-    for title, section in re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
-        targets = re.findall(r"^- \[[^\]]+\]\(([^)]+)\.md\)", section, flags=re.MULTILINE)
-        docs = [f"/{t.removeprefix('../')}" if t.startswith("../") else f"/docs/{t}" for t in targets]
-        source[0] += _toctree(title, docs)
-    pages = [f"/reference/{reference.slug(title)}" for title, _ in reference.pages()]
-    source[0] += _toctree("Reference", pages)
+    source[0] += _toctree("Documentation", [("All pages", f"/{LIST}")])
+    for caption, section in re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+        listed = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\.md\)", section, flags=re.MULTILINE)
+        pages = [(title, "/" + posixpath.normpath(f"docs/{target}")) for title, target in listed]
+        source[0] += _toctree(caption, pages)
+    titles = [title for title, _ in reference.pages()]
+    source[0] += _toctree(
+        "Reference", [(title, f"/reference/{reference.slug(title)}") for title in titles]
+    )
 
 
-def _toctree(caption: str, pages: list[str]) -> str:
-    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+def _toctree(caption: str, pages: list[tuple[str, str]]) -> str:
+    entries = "\n".join(f"{title} <{page}>" for title, page in pages)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n"
 
 
 def link_names(app: Sphinx, page: str, source: list[str]) -> None:  # noqa: ARG001 - Sphinx's arguments
