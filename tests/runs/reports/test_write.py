@@ -1,6 +1,7 @@
 """Reports are written whole, in every state of a run, and again while it runs."""
 
 import threading
+import time
 from contextlib import nullcontext
 
 import pages
@@ -9,6 +10,7 @@ import pytest
 from xnas.errors import ConfigError
 from xnas.runs.lock import locked
 from xnas.runs.reports import write
+from xnas.runs.reports.chart_script import chart_script
 from xnas.runs.reports.write import watch_report, write_at_end, write_report, written_report
 
 
@@ -37,6 +39,17 @@ def test_a_finished_search_gets_a_page(tmp_path):
 def test_a_page_of_fifty_epochs_is_far_below_three_megabytes(tmp_path):
     page = write_report(pages.search_run(tmp_path / "run", 50))
     assert page.stat().st_size < 1_000_000  # the script adds 0.9 MB
+
+
+@pytest.mark.slow
+def test_a_page_of_fifty_epochs_with_its_charts_takes_less_than_two_seconds(tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "chart_script", chart_script)
+    folder = pages.search_run(tmp_path / "run", 50)
+    write_report(folder)  # the script is made on a machine's first report, and kept
+    began = time.process_time()
+    page = write_report(folder)
+    assert time.process_time() - began < 2
+    assert 1_000_000 < page.stat().st_size < 3_000_000
 
 
 def test_a_killed_search_gets_a_page_of_what_there_is(tmp_path):
