@@ -160,6 +160,6 @@ def _require_texts(record: Any) -> None:  # noqa: ANN401 - a dataclass
     """Raise a TypeError unless fields that are declared as text hold text."""
     for name, kind in get_type_hints(type(record)).items():
         value = getattr(record, name)
-        if kind in {str, Measure, RunState} or (kind == str | None and value is not None):
-            if not isinstance(value, str):
-                raise TypeError(f"{name} is a {type(value).__name__}, not text")
+        wanted = kind in {str, Measure, RunState} or (kind == str | None and value is not None)
+        if wanted and not isinstance(value, str):
+            raise TypeError(f"{name} is a {type(value).__name__}, not text")

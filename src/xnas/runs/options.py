@@ -50,7 +50,8 @@ class LimitOptions(Options):
     max_params: float | None = option(None, POSITIVE)
     """Most parameters of the network that is trained. A search makes operations pay for what they cost
     and ends with a cell that is within the limits in the network that a training builds by default.
-    Sampling draws no cell beyond them. A training without --channels takes the most channels that fit."""
+    Sampling draws no cell beyond them. A training without --channels takes the most channels that
+    fit."""
     max_macs: float | None = option(None, POSITIVE)
     """Most multiply-accumulates of that network per image."""
     max_latency: float | None = option(None, POSITIVE)
