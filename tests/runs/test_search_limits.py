@@ -231,3 +231,24 @@ def test_a_space_whose_latency_is_unknown_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="the latency of a cell of the space nasbench201 cannot be pr"):
         search(tiny(out=Path(tmp_path / "run"), max_latency=1.0, **BENCHMARK), stripes())
     assert not (tmp_path / "run").exists()
+
+
+def test_limits_are_for_the_network_that_is_trained_by_the_options_that_are_given():
+    prepared = prepare(tiny(max_params=MOST, **BENCHMARK), stripes())
+    usual = SearchLimits.of(prepared, stripes())
+    own = SearchLimits.of(prepared, stripes(), trained=TrainConfig(cells=1, channels=4, device="cpu"))
+    assert "xnas train builds by default (5 cells per stage, 16 channels)" in usual.lines("xnas")[0]
+    assert "that is trained here (1 cells per stage, 4 channels)" in own.lines("xnas")[0]
+    cell = Genotype.random("nasbench201", 0)
+    counted = trained(cell, cells=1, channels=4).parameters
+    assert own.costs.predicted(cell)["params"] == counted
+    assert usual.costs.predicted(cell)["params"] > counted
+
+
+def test_a_resumed_search_has_the_limits_of_the_network_that_is_trained(tmp_path):
+    small_network = {"trained": TrainConfig(cells=1, channels=4, device="cpu")}
+    given = tiny(out=tmp_path / "run", max_params=9_000, **BENCHMARK)
+    with pytest.raises(Interrupted):
+        search(given, stripes(), display=Listening(3), **small_network)
+    found = resume_search(tmp_path / "run", data=stripes(), quiet=True, **small_network)
+    assert trained(found.genotype, cells=1, channels=4).parameters <= 9_000

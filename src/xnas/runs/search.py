@@ -45,6 +45,7 @@ from xnas.runs.search_config import SearchConfig
 from xnas.runs.search_limits import SearchLimits
 from xnas.runs.sources import EMBEDDED, GivenImages, config_and_data, given_data
 from xnas.runs.tensorboard import search_curves
+from xnas.runs.train_config import TrainConfig
 from xnas.runs.truth import (
     Benchmark,
     load_truth,
@@ -66,13 +67,15 @@ def search(
     *,
     display: SearchDisplay | None = None,
     callbacks: Sequence[Callback] = (),
+    trained: TrainConfig | None = None,
     **settings: Any,  # noqa: ANN401 - of SearchConfig
 ) -> SearchResult:
     """Search a cell for `data` (a dataset's name, a folder of images, or `ImageData`); default: digits.
 
     `search("photos", epochs=10)` is short for `search(SearchConfig(epochs=10), "photos")`. Progress and
     warnings are printed, or go to `display` if there is one; with `quiet=True` nothing is. `callbacks`
-    are objects of your own (`Callback`) that follow the rounds.
+    are objects of your own (`Callback`) that follow the rounds. Limits on the model are for the network
+    that is `trained` by these options; by default for that of `train` without any.
 
     >>> import torch
     >>> from xnas import ImageData
@@ -91,7 +94,7 @@ def search(
     with _showing(display, ranks, callbacks, quiet=config.quiet) as shown:
         images = load_data(given, config) if isinstance(given, str) else given
         prepared = prepare(config, images, ranks)
-        limits = SearchLimits.of(prepared, images)
+        limits = SearchLimits.of(prepared, images, trained=trained)
         job = SearchJob(prepared, images, truth, shown, limits)
         place = given if isinstance(given, str) else None
         times = first_files(None if limits is None else limits.costs)
@@ -105,12 +108,13 @@ def resume_search(
     display: SearchDisplay | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,
+    trained: TrainConfig | None = None,
     **changes: Any,  # noqa: ANN401 - settings
 ) -> SearchResult:
     """Resume a search that was stopped, from its last checkpoint or, without one, from its start.
 
     Its settings hold, except for `backend`, `device`, `data_dir` and `checkpoint_minutes`, which may be
-    given for this call. It shows what `search` shows.
+    given for this call. It shows what `search` shows; `trained` has to be what it was there.
     """
     ranks = join_ranks()
     with _showing(display, ranks, callbacks, quiet=quiet) as shown:
@@ -122,7 +126,7 @@ def resume_search(
         def build(folder: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
             benchmark, prepared = truth(config.truth, config.space), prepare(config, images, ranks)
             times = saved_times(folder.path) if config.max_latency is not None else None
-            limits = SearchLimits.of(prepared, images, times)
+            limits = SearchLimits.of(prepared, images, times, trained)
             return SearchJob(prepared, images, benchmark, shown, limits)
 
         return resume(SEARCH, Path(path), build, data=data, changes=changes, ranks=ranks, display=shown)

@@ -33,8 +33,11 @@ from xnas.space.spaces import NONE
 class SearchLimits:
     """The limits of one search."""
 
-    def __init__(self, cells: LimitedCells, prices: Prices | None) -> None:
-        self.cells, self.prices = cells, prices
+    def __init__(
+        self, cells: LimitedCells, prices: Prices | None, builder: str = "xnas train builds by default"
+    ) -> None:
+        """`builder` says in words who builds the network that is limited."""
+        self.cells, self.prices, self.builder = cells, prices, builder
         self.track: list[dict[str, Any]] = []
         """After every epoch what the strongest cell would cost, and the prices that were paid in it."""
 
@@ -44,10 +47,12 @@ class SearchLimits:
         prepared: Prepared,
         images: Images,
         saved: Callable[[Latencies], Latencies] | None = None,
+        trained: TrainConfig | None = None,
     ) -> SearchLimits | None:
         """The limits of a search that is prepared, None without any; raises if no cell obeys them.
 
-        `saved` puts the times that a run has measured in place of new ones.
+        `saved` puts the times that a run has measured in place of new ones. The limits are for the
+        network that is `trained` by these options, without any for that of `xnas train`.
         """
         options, search = prepared.plan.options, prepared.search
         if not options.limited:
@@ -55,7 +60,8 @@ class SearchLimits:
         require_one_process(options, search.ranks)
         space, limits = space_of(search), Limits.of(options)
         sample = Genotype.random(space.name, seed=0)
-        sizes = network_sizes(TrainConfig(cell=sample, device=options.device), sample, images)
+        usual = TrainConfig(device=options.device)
+        sizes = network_sizes(replace(trained or usual, cell=sample), sample, images)
         latencies = None
         if options.max_latency is not None:
             latencies = latencies_of(options, sizes, space.name, search.device, saved)
@@ -67,7 +73,7 @@ class SearchLimits:
         if isinstance(search.method, Charging):
             epochs = search.settings.epochs - search.settings.warmup_epochs
             prices = Prices(experts, limits.most, epochs)
-        return cls(cells, prices)
+        return cls(cells, prices) if trained is None else cls(cells, prices, "is trained here")
 
     @property
     def costs(self) -> CellCosts:
@@ -81,10 +87,8 @@ class SearchLimits:
         ranges = ", ".join(
             f"{in_words(name, low).split()[0]} to {in_words(name, high)}" for name, low, high in ends
         )
-        line = (
-            f"limit: {limits.words}, for the network that xnas train builds by default "
-            f"({self.cells.network}); those of the space have {ranges}"
-        )
+        network = f"for the network that {self.builder} ({self.cells.network})"
+        line = f"limit: {limits.words}, {network}; those of the space have {ranges}"
         if self.prices is not None:
             return [line]
         return [line, f"the method {method} has no prices: the limit only narrows the final choice"]
