@@ -62,3 +62,8 @@ def test_a_baseline_that_wins_and_a_lead_within_noise_are_said_plainly():
     text = said(row("published", 0.90), row("pretrained", 0.99), published=90, pretrained=99)
     assert "the pretrained model is 9.0 points better than the published cell" in text
     assert "against the random one" not in text
+
+
+def test_equal_accuracies_are_called_so():
+    text = said(row("found", 0.9), row("random", 0.9, parameters=2000), found=90, random=90)
+    assert "best by validation: the found cell, as accurate as the random cell (0 images" in text

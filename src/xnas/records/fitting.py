@@ -118,6 +118,8 @@ class Settled:
     epochs: int
     seconds: float
     """That they were expected to take."""
+    channels: int | None = None
+    """Of the network of the random cell, which random.json holds from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,11 @@ class FitPlan:
     def settled_epochs(self, stage: str) -> int | None:
         """The epochs of a stage if they are settled."""
         return next((one.epochs for one in self.settled if one.stage == stage), None)
+
+    @property
+    def random_channels(self) -> int | None:
+        """Channels of the network of the random cell, if they are settled."""
+        return next((one.channels for one in self.settled if one.channels is not None), None)
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> FitPlan:

@@ -62,7 +62,9 @@ def verdict(summary: FitSummary) -> list[str]:
     """What the comparisons say, in sentences."""
     comparison, gain, rows = summary.comparison, summary.gain, summary.rows
     winner, second = NAMES[comparison.first], NAMES[comparison.second]
-    lead = f"{100 * comparison.lead:.1f} points before {second}"
+    lead = f"as accurate as {second}"
+    if comparison.lead:
+        lead = f"{100 * comparison.lead:.1f} points before {second}"
     lines = [f"best by validation: {winner}, {lead} ({_test(comparison)})"]
     if not comparison.clear:
         lines.append("that is within noise: both may be equally good")

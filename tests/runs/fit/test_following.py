@@ -5,15 +5,17 @@ from dataclasses import replace
 import pytest
 from fitting import SMALL_PLAN, Watching, pictures, row, speed
 
-from xnas import FitConfig, Genotype
+from xnas import FitConfig, Genotype, count_parameters
 from xnas.model import TimmModel
 from xnas.records import PlannedTraining
 from xnas.runs.fit.following import Following, StageDisplay
+from xnas.runs.fit.limiting import FitLimits
 from xnas.runs.fit.parts import FitData
 from xnas.runs.fit.plan_file import read_plan
 from xnas.runs.fit.sizing import LEAST_EPOCHS
 from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.run_folder import RunFolder
+from xnas.space import build_network
 
 FOUND = Genotype.random("darts", 7)
 
@@ -21,13 +23,13 @@ FOUND = Genotype.random("darts", 7)
 class Asked:
     """Stages that remember what they were asked for."""
 
-    def __init__(self):
-        self.config = FitConfig(device="cpu")
+    def __init__(self, **limits):
+        self.config = FitConfig(device="cpu", **limits)
         self.data = FitData(pictures(), self.config, 0.2)
         self.trained, self.measured = [], []
 
-    def search(self, planned, out):
-        assert (planned, out.name) == (SMALL_PLAN.search, "search")
+    def search(self, planned, cells, out):
+        assert (planned, cells, out.name) == (SMALL_PLAN.search, SMALL_PLAN.cells, "search")
         return FOUND
 
     def speeds(self, networks):
@@ -42,8 +44,9 @@ class Asked:
         return replace(made, what=what, cost=replace(made.cost, seconds=seconds()), out=out.name)
 
 
-def followed(plan, tmp_path):
-    asked, display, folder = Asked(), Watching(), RunFolder(tmp_path)
+def followed(plan, tmp_path, **limits):
+    tmp_path.mkdir(exist_ok=True)
+    asked, display, folder = Asked(**limits), Watching(), RunFolder(tmp_path)
     following = Following(plan, folder, asked, display, StageTimes(folder, 0.0))
     return following.rows(), asked, display
 
@@ -75,6 +78,10 @@ def test_epochs_are_settled_once_by_the_networks_that_there_are_and_kept(tmp_pat
     assert [(one.stage, one.epochs) for one in kept.settled] == [("cells", 4), ("resnet", 4)]
     again = followed(kept, tmp_path)[1]
     assert (again.measured, again.trained) == ([], asked.trained)
+    other = Genotype.random("darts", 8)
+    other.save(tmp_path / "random.json")  # what is kept counts, whatever would be drawn now
+    followed(kept, tmp_path)
+    assert Genotype.load(tmp_path / "random.json") == other
     assert len(rows) == 3
 
 
@@ -122,3 +129,17 @@ def test_what_a_run_inside_reports_is_passed_on_but_for_its_lines_and_its_advice
     assert (display.lines, display.warnings) == ([], ["classes are unequal"])
     inner.after_epoch(None, 3)
     assert (tmp_path / "times.json").exists()
+
+
+def test_networks_beyond_the_limits_are_warned_of_and_the_random_cell_is_drawn_within(tmp_path):
+    *_, display = followed(SMALL_PLAN, tmp_path, max_params=1.0)
+    found, random = (line for line in display.warnings if "is not within the limits" in line)
+    assert found.startswith("the found cell is not within the limits: ")
+    assert random.endswith("parameters are above --max-params 1")
+    size = {"cells": 3, "channels": 2}
+    limits = FitLimits(Asked().config, pictures())
+    most = count_parameters(build_network(FOUND, limits.spec(FOUND, **size)))
+    *_, display = followed(SMALL_PLAN, tmp_path / "other", max_params=float(most))
+    assert not any("limits" in line for line in display.warnings)
+    random = Genotype.load(tmp_path / "other" / "random.json")
+    assert count_parameters(build_network(random, limits.spec(random, **size))) <= most

@@ -1,5 +1,7 @@
 """The settings and images of the runs that a fit consists of."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from fitting import SMALL_PLAN, pictures
@@ -53,6 +55,10 @@ def test_every_run_has_the_settings_of_the_fit(tmp_path):
         assert settings.out == tmp_path
     assert search.space == "darts"
     assert (search.epochs, search.batch_size, search.cells, search.channels) == (2, 8, 3, 2)
+    limited = replace(CONFIG, max_params=1000, latency_batch=2)
+    search = search_settings(limited, SMALL_PLAN.search, tmp_path)
+    assert (search.max_params, search.max_macs, search.latency_batch) == (1000, None, 2)
+    assert not train_settings(limited, "xnas", share=0.2, epochs=1).limited  # of a size that obeys
     assert (train.epochs, train.validation, train.recipe) == (7, 0.2, "quick")
 
 

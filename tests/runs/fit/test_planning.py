@@ -7,12 +7,14 @@ import pytest
 from fitting import SPEEDS, searching_speed, speed
 
 from xnas import ConfigError
-from xnas.runs.fit.planning import AIM, LEAST_USED, make_plan, share_of
+from xnas.runs.fit.planning import make_plan
 from xnas.runs.fit.sizing import (
+    AIM,
     GOOD_FINE_TUNING,
     GOOD_ROUNDS,
     LEAST_EPOCHS,
     LEAST_ROUNDS,
+    LEAST_USED,
     MOST_EPOCHS,
     MOST_FINE_TUNING,
     Facts,
@@ -145,9 +147,7 @@ def test_threads_are_said_where_they_were_measured():
     assert not any(one.subject == "computing" for one in plan(3).decisions)
 
 
-def test_shares_of_stages_that_there_are_make_up_the_time():
-    stages = {"search": True, "cells": True, "resnet": True, "pretrained": True}
-    whole = sum(share_of(stage, 100.0, search=True, pretrained=True) for stage in stages)
-    assert whole == pytest.approx(100)
-    two = sum(share_of(stage, 100.0, search=False, pretrained=False) for stage in ("cells", "resnet"))
-    assert two == pytest.approx(100)
+def test_limits_are_among_the_decisions():
+    made = plan(3, limits="--max-params 1000")
+    assert decided(made, "limits").choice == "--max-params 1000"
+    assert not any(one.subject == "limits" for one in plan(3).decisions)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from fitting import SMALL_PLAN, SPEEDS, speed
 
-from xnas.runs.fit.planning import AIM, make_plan
+from xnas.runs.fit.planning import make_plan
 from xnas.runs.fit.settling import settled, time_for
-from xnas.runs.fit.sizing import LEAST_EPOCHS, MOST_EPOCHS, Facts, training_seconds
+from xnas.runs.fit.sizing import AIM, LEAST_EPOCHS, MOST_EPOCHS, Facts, training_seconds
 
 PLAN = make_plan(3, Facts(images=2000, fewest=180), SPEEDS, spent=1.0)
 
@@ -57,3 +57,9 @@ def test_what_was_settled_before_stays():
     plan = settled(replace(SMALL_PLAN, settled=SMALL_PLAN.settled[:1]), "resnet", [speed()], 10.0)
     assert [one.stage for one in plan.settled] == ["cells", "resnet"]
     assert plan.settled[0] == SMALL_PLAN.settled[0]
+
+
+def test_the_channels_of_the_random_cell_are_kept():
+    plan = settled(PLAN, "cells", [speed(), speed()], 50.0, channels=6)
+    assert plan.random_channels == 6
+    assert settled(PLAN, "resnet", [speed()], 50.0).random_channels is None

@@ -17,6 +17,7 @@ from xnas.runs.fit.sizing import (
     require_enough,
     rounds_of,
     search_within,
+    share_of,
     training_seconds,
 )
 
@@ -109,3 +110,11 @@ def test_a_larger_size_is_measured_only_where_it_may_fit():
     assert larger_search_fits(searching_speed(), FACTS, 200.0)  # 50 epochs take less
     assert not larger_search_fits(searching_speed(), FACTS, 20.0)
     assert not larger_search_fits(searching_speed(), FACTS, 1.0)
+
+
+def test_shares_of_stages_that_there_are_make_up_the_time():
+    stages = {"search": True, "cells": True, "resnet": True, "pretrained": True}
+    whole = sum(share_of(stage, 100.0, search=True, pretrained=True) for stage in stages)
+    assert whole == pytest.approx(100)
+    two = sum(share_of(stage, 100.0, search=False, pretrained=False) for stage in ("cells", "resnet"))
+    assert two == pytest.approx(100)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from xnas.data_options import DataOptions
 from xnas.options import POSITIVE, option
-from xnas.runs.options import ComputeOptions, RunOptions
+from xnas.runs.options import ComputeOptions, LimitOptions, RunOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitConfig(DataOptions, ComputeOptions, RunOptions):
+class FitConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     """Options of one fit.
 
     >>> FitConfig(minutes=10).minutes

@@ -41,11 +41,12 @@ def equal_cell(
     shape: tuple[int, int, int],
     *,
     seed: int,
+    obeys: Callable[[Genotype], bool] = lambda _: True,
 ) -> EqualCell:
     """The first cell drawn by `seed` whose network has about as many parameters as the found one's.
 
-    `shape` is (channels, height, width) of the images. If no draw has, it is one of the nearest of them
-    with other channels.
+    `shape` is (channels, height, width) of the images. Cells whose networks do not obey limits are left
+    out. If no draw is of equal size, it is one of the nearest of them with other channels.
     """
     sizes = NetworkSizes(spec.for_inference, shape)
 
@@ -56,10 +57,17 @@ def equal_cell(
             model = build_network(genotype, spec.for_inference.but(channels=channels))
         return count_parameters(model)
 
-    return nearest_cell(found, spec.channels, count, seed=seed)
+    return nearest_cell(found, spec.channels, count, seed=seed, obeys=obeys)
 
 
-def nearest_cell(found: Genotype, channels: int, count: Count, *, seed: int) -> EqualCell:
+def nearest_cell(
+    found: Genotype,
+    channels: int,
+    count: Count,
+    *,
+    seed: int,
+    obeys: Callable[[Genotype], bool] = lambda _: True,
+) -> EqualCell:
     """As `equal_cell`, by a count of parameters."""
     wanted = count(found, channels)
     drawn: list[tuple[int, Genotype]] = []
@@ -68,7 +76,7 @@ def nearest_cell(found: Genotype, channels: int, count: Count, *, seed: int) -> 
         if genotype == found:
             continue
         size = count(genotype, channels)
-        if abs(size - wanted) <= TOLERANCE * wanted:
+        if abs(size - wanted) <= TOLERANCE * wanted and obeys(genotype):
             note = f"draw {number + 1}, {size:,} parameters beside {wanted:,}"
             return EqualCell(genotype, channels, size, note)
         drawn.append((size, genotype))

@@ -30,9 +30,8 @@ from xnas.runs.fit.config import FitConfig
 from xnas.runs.fit.following import Following, StageDisplay
 from xnas.runs.fit.parts import FitData, facts_of
 from xnas.runs.fit.plan_file import PLAN, SUMMARY, plan_text, read_plan, read_summary
-from xnas.runs.fit.planning import PRETRAINED, RESNET, make_plan
-from xnas.runs.fit.pretrained import JSON_FILE, WEIGHTS_FILE, find_pretrained
-from xnas.runs.fit.probing import Measuring
+from xnas.runs.fit.preparing import missing_rows, prepared_plan
+from xnas.runs.fit.pretrained import JSON_FILE, WEIGHTS_FILE
 from xnas.runs.fit.sizing import require_enough
 from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.fit.stages import Stages
@@ -147,14 +146,8 @@ class FitJob:
             display.say(f"{images.name}: {images.note}")
 
     def plan(self, folder: RunFolder) -> FitPlan:
-        """Find the pretrained model, measure the machine, decide what to do, and write it down."""
-        model, missing = find_pretrained(self.config.pretrained, self.images)
-        self.display.say("measuring the speed of this machine ...")
-        seconds = 60 * self.config.minutes
-        measuring = Measuring(self.config, self.data, self.facts, seconds=seconds, pretrained=model)
-        speeds = measuring.speeds()
-        spent = time.perf_counter() - self.began
-        plan = make_plan(self.config.minutes, self.facts, speeds, spent=spent, missing=missing)
+        """Measure the machine, decide what to do, and write it down."""
+        plan, model = prepared_plan(self.config, self.data, self.facts, self.display, self.began)
         if model is not None and plan.pretrained is not None and plan.pretrained.side is not None:
             model.save(folder, plan.pretrained.side)
         folder.write_text(PLAN, plan_text(plan))
@@ -184,7 +177,7 @@ class FitJob:
                     stages.answers,
                     folder,
                     self.images,
-                    missing=_missing(following.plan),
+                    missing=missing_rows(following.plan),
                     times=times,
                     warn=self.display.warn,
                     device=self.config.device,
@@ -197,15 +190,6 @@ class FitJob:
 
             write_at_end(folder.path, self.display)
         return FitResult(out=str(folder.path), plan=following.plan, summary=summary, seconds=times.used)
-
-
-def _missing(plan: FitPlan) -> dict[str, str]:
-    """Rows that a plan does not have, with its reasons."""
-    reasons = {one.subject: one.reason for one in plan.decisions}
-    rows = {"resnet": (plan.resnet, RESNET), "pretrained": (plan.pretrained, PRETRAINED)}
-    return {
-        name: reasons.get(subject, "") for name, (planned, subject) in rows.items() if planned is None
-    }
 
 
 def _remove_unbegun(folder: RunFolder) -> None:

@@ -11,6 +11,7 @@ from xnas.records import SearchEpoch, TrainEpoch
 from xnas.records.fitting import FitPlan, FitRow, PlannedTraining, TrainSpeed
 from xnas.runs.displays import Callback, FitDisplay
 from xnas.runs.fit.equal_cells import equal_cell
+from xnas.runs.fit.limiting import FitLimits
 from xnas.runs.fit.parts import train_settings
 from xnas.runs.fit.plan_file import PLAN, plan_text
 from xnas.runs.fit.planning import cells_in_words
@@ -19,7 +20,7 @@ from xnas.runs.fit.settling import CELLS, settled
 from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.fit.stages import Stages
 from xnas.runs.run_folder import RunFolder
-from xnas.space import Architecture, Genotype, find_architecture, find_genotype, network_spec
+from xnas.space import Architecture, Genotype, find_architecture, find_genotype
 
 ADVICE = "xnas fit"
 """What warnings of a run name for someone with few images."""
@@ -62,25 +63,36 @@ class Following:
     def _cells(self) -> list[FitRow]:
         """The found cell, or the published one, and a random cell of its size."""
         planned, genotype = self.plan.cells, self._genotype()
-        images = self.stages.data.images
-        spec = network_spec(genotype).but(
-            num_classes=len(images.classes),
-            in_chans=images.channels,
-            cells=planned.cells,
-            channels=planned.channels,
-        )
-        shape = (images.channels, *images.size)
-        other = equal_cell(genotype, spec, shape, seed=self.stages.config.seed)
         first = "published" if planned.published else "found"
         self.begin(first)
-        (self.display.say if other.equal else self.display.warn)(f"random cell: {other.note}")
+        other, channels = self._random(genotype)
         sizes = {"cells": planned.cells, "channels": planned.channels}
-        others = sizes | {"channels": other.channels}
-        networks: Networks = [(first, genotype, sizes), ("random", other.genotype, others)]
-        epochs = self._epochs(CELLS, lambda: networks)
+        others = sizes | {"channels": channels}
+        networks: Networks = [(first, genotype, sizes), ("random", other, others)]
+        epochs = self._epochs(CELLS, lambda: networks, channels=channels)
         row = self._cell(first, genotype, epochs=epochs, **sizes)
         self.begin("random")
-        return [row, self._cell("random", other.genotype, epochs=epochs, **others)]
+        return [row, self._cell("random", other, epochs=epochs, **others)]
+
+    def _random(self, found: Genotype) -> tuple[Genotype, int]:
+        """A random cell of the size of another, and the channels of its network; kept in random.json."""
+        kept, channels = self.folder.path / "random.json", self.plan.random_channels
+        if channels is not None and kept.exists():
+            return Genotype.load(kept), channels
+        limits = FitLimits(self.stages.config, self.stages.data.images)
+        size = {"cells": self.plan.cells.cells, "channels": self.plan.cells.channels}
+        obeys = limits.obeying(found, **size)
+        seed, spec = self.stages.config.seed, limits.spec(found, **size)
+        other = equal_cell(found, spec, limits.shape, seed=seed, obeys=obeys)
+        (self.display.say if other.equal else self.display.warn)(f"random cell: {other.note}")
+        for name, cell, own in (
+            ("found", found, {}),
+            ("random", other.genotype, {"channels": other.channels}),
+        ):
+            if fault := limits.fault(cell, **size | own):
+                self.display.warn(f"the {name} cell is not within the limits: {fault}")
+        self.folder.write_text(kept.name, other.genotype.to_json())
+        return other.genotype, other.channels
 
     def _genotype(self) -> Genotype:
         """The cell to train."""
@@ -88,7 +100,7 @@ class Following:
             assert self.plan.cells.published is not None  # noqa: S101 - there is one of both
             return find_genotype(self.plan.cells.published)
         self.begin("search")
-        return self.stages.search(self.plan.search, self.folder.path / "search")
+        return self.stages.search(self.plan.search, self.plan.cells, self.folder.path / "search")
 
     def _cell(self, name: str, genotype: Genotype, *, cells: int, channels: int, epochs: int) -> FitRow:
         """Train the network of a cell, which gets a file of its own."""
@@ -103,9 +115,10 @@ class Following:
         """Train a network that has a name."""
         self.begin("resnet")
         network = find_architecture(planned.cell)
-        epochs = self._epochs("resnet", lambda: [(planned.cell, network, {})])
+        size = {"channels": planned.channels}
+        epochs = self._epochs("resnet", lambda: [(planned.cell, network, size)])
         what = f"{planned.cell}, {planned.channels} channels"
-        return self._trained("resnet", what, planned.cell, epochs=epochs)
+        return self._trained("resnet", what, planned.cell, epochs=epochs, **size)
 
     def _pretrained(self, planned: PlannedTraining) -> FitRow:
         """Fine-tune the model whose description and weights are in the folder."""
@@ -120,12 +133,14 @@ class Following:
         what = f"{planned.cell}, {planned.side} pixels"
         return self._trained("pretrained", what, file, epochs=epochs, tuned=kept)
 
-    def _epochs(self, stage: str, networks: Callable[[], Networks]) -> int:
+    def _epochs(
+        self, stage: str, networks: Callable[[], Networks], *, channels: int | None = None
+    ) -> int:
         """Epochs of a training, settled now unless they are; kept in plan.json."""
         known = self.plan.settled_epochs(stage)
         if known is None:
             speeds: list[TrainSpeed] = self.stages.speeds(networks())
-            self.plan = settled(self.plan, stage, speeds, self.times.used)
+            self.plan = settled(self.plan, stage, speeds, self.times.used, channels=channels)
             self.folder.write_text(PLAN, plan_text(self.plan))
             known = self.plan.settled[-1].epochs
         both = " for both cells" if stage == CELLS else ""

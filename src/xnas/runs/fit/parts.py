@@ -14,6 +14,7 @@ from xnas.data.parts import part_of, stratified, without_test
 from xnas.records.fitting import PlannedSearch
 from xnas.runs.fit.config import FitConfig
 from xnas.runs.fit.sizing import Facts
+from xnas.runs.limits import UNLIMITED
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train_config import TrainConfig
 
@@ -91,6 +92,7 @@ def search_settings(config: FitConfig, planned: PlannedSearch, out: Path | None)
         balance=config.balance,
         checkpoint_minutes=config.checkpoint_minutes,
         report=config.report,
+        **{name: getattr(config, name) for name in UNLIMITED},
     )
 
 

@@ -20,6 +20,7 @@ from xnas.records.fitting import (
     TrainSpeed,
 )
 from xnas.runs.fit.sizing import (
+    AIM,
     GOOD_EPOCHS,
     GOOD_FINE_TUNING,
     GOOD_ROUNDS,
@@ -28,25 +29,23 @@ from xnas.runs.fit.sizing import (
     LEAST_OF_CLASS_SEARCHED,
     LEAST_ROUNDS,
     LEAST_SEARCHED,
+    LEAST_USED,
     MOST_EPOCHS,
     MOST_FINE_TUNING,
     MOST_SEARCH_EPOCHS,
+    SHARES,
     VALIDATION_SHARE,
     Facts,
     best_search,
     best_size,
     epochs_within,
     rounds_of,
+    share_of,
     training_seconds,
 )
 from xnas.space import SPACES
 from xnas.words import counted
 
-AIM = 0.9
-"""Share of the time that is planned for: between the 70 % that should be used and the 110 % at most."""
-LEAST_USED, MOST_USED = 0.7, 1.1
-SHARES = {"search": 0.33, "cells": 0.41, "resnet": 0.12, "pretrained": 0.14}
-"""Of the time, for stages that there are: two trainings of cells, one of each baseline."""
 RESNET, PRETRAINED = "small ResNet", "pretrained model"
 """Subjects of decisions."""
 WIDE_SPACE, QUICK_SPACE = "darts", "nasbench201"
@@ -54,11 +53,17 @@ WIDE_SPACE, QUICK_SPACE = "darts", "nasbench201"
 
 
 def make_plan(
-    minutes: float, facts: Facts, speeds: Speeds, *, spent: float, missing: str = "no weights at hand"
+    minutes: float,
+    facts: Facts,
+    speeds: Speeds,
+    *,
+    spent: float,
+    missing: str = "no weights at hand",
+    limits: str = "",
 ) -> FitPlan:
     """The plan of a fit that began `spent` seconds ago; raises if nothing fits into its time.
 
-    `missing` says why there is no pretrained model.
+    `missing` says why there is no pretrained model, and `limits` are those on the model.
     """
     seconds = AIM * 60 * minutes - spent - speeds.end
     _require_time(minutes, speeds, seconds, spent)
@@ -68,6 +73,9 @@ def make_plan(
     search, why_search = _search(facts, speeds, left)
     cells, why_cells = _cells(speeds, left - (search.seconds if search else 0.0), search)
     decisions = [_validation(facts), why_search, why_cells, why_resnet, why_pretrained]
+    if limits:
+        reason = "they hold for every network of the table"
+        decisions.append(Decision(subject="limits", choice=limits, reason=reason))
     if speeds.threads is not None:
         reason = "the fastest of those tried with the smallest networks"
         decisions.append(
@@ -86,13 +94,6 @@ def make_plan(
         decisions=tuple(decisions),
     )
     return _with_rest(plan)
-
-
-def share_of(stage: str, seconds: float, *, search: bool, pretrained: bool) -> float:
-    """The part of the time that a stage has, among those that there are."""
-    absent = {"search": not search, "pretrained": not pretrained}
-    there = {name: share for name, share in SHARES.items() if not absent.get(name)}
-    return seconds * there[stage] / sum(there.values())
 
 
 def _share(stage: str, speeds: Speeds, seconds: float) -> float:

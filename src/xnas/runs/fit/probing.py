@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,11 +17,13 @@ import torch
 from xnas.process.devices import pick_device
 from xnas.records.fitting import Speeds, TrainSpeed
 from xnas.runs.fit.config import FitConfig
+from xnas.runs.fit.limiting import FitLimits
 from xnas.runs.fit.parts import FitData
-from xnas.runs.fit.planning import QUICK_SPACE, WIDE_SPACE, share_of
+from xnas.runs.fit.planning import QUICK_SPACE, WIDE_SPACE
 from xnas.runs.fit.pretrained import PretrainedModel
 from xnas.runs.fit.probes import SearchProbe, TrainProbe, quick_quarter, trimmed_mean
 from xnas.runs.fit.sizing import (
+    AIM,
     GOOD_EPOCHS,
     GOOD_FINE_TUNING,
     Facts,
@@ -28,6 +31,7 @@ from xnas.runs.fit.sizing import (
     larger_fits,
     larger_search_fits,
     search_within,
+    share_of,
 )
 from xnas.runs.fit.threads import computing_with, fastest_threads
 from xnas.space import Architecture, find_architecture
@@ -51,7 +55,11 @@ REFERENCES = {
     ),
 }
 """The cell whose networks are measured. That of nasbench201 is the best of its table on CIFAR-10."""
-RESNETS = ("resnet-8", "resnet-14", "resnet-20")
+SMALLER_SIZES = {"darts": ((3, 2), (3, 4)), "nasbench201": ((1, 2), (1, 4))}
+"""Smaller ones, where the model is limited."""
+RESNETS = (("resnet-8", 16), ("resnet-14", 16), ("resnet-20", 16))
+"""Names and channels."""
+SMALLER_RESNETS = (("resnet-8", 4), ("resnet-8", 8))
 MANY_STEPS = 12
 END_STEPS, END_SECONDS = 150, 6.0
 """The end takes about as long as so many steps of the smallest network, and so many seconds more."""
@@ -71,10 +79,12 @@ class Measuring:
         *,
         seconds: float,
         pretrained: PretrainedModel | None = None,
+        sides: Sequence[int] = (),
     ) -> None:
-        """`seconds` are those of the whole fit."""
+        """`seconds` are those of the whole fit; `sides` those of images that the model may get."""
         self.config, self.data, self.facts, self.seconds = config, data, facts, seconds
-        self.pretrained = pretrained
+        self.pretrained, self.sides = pretrained, sides
+        self.limits = FitLimits(config, data.images)
         self.began = time.perf_counter()
         self.probes: list[SearchProbe | TrainProbe] = []
 
@@ -88,11 +98,10 @@ class Measuring:
         threads = fastest_threads([first, *tried], most) if cpu else None
         with computing_with(threads):
             space, supernets = self._searches(tried)
-            cells = self._trainings(CELL_SIZES[space], partial(self._cells, space), "cells")
-            resnets = self._trainings(RESNETS, self._resnet, "resnet", begun=first)
-            model = self.pretrained
-            sides = () if model is None else model.sides(self.data.images.size)
-            tuned = self._trainings(sides, self._tuned, "pretrained") if sides else []
+            sizes = self._sizes(space, published=not supernets)
+            cells = self._trainings(sizes, partial(self._cells, space), "cells")
+            resnets = self._resnets(first)
+            tuned = self._trainings(self.sides, self._tuned, "pretrained") if self.sides else []
             self._time_again()
             trained = [
                 tuple(probe.speed(quick_quarter) for probe in kind) for kind in (cells, resnets, tuned)
@@ -105,6 +114,14 @@ class Measuring:
                 pretrained=trained[2],
                 end=END_STEPS * trained[0][0].step + END_SECONDS,
             )
+
+    def without_search(self, speeds: Speeds) -> Speeds:
+        """The same with the networks of the published cell, for a plan that has no time for a search."""
+        with computing_with(speeds.threads):
+            sizes = self._sizes(WIDE_SPACE, published=True)
+            cells = self._trainings(sizes, partial(self._cells, WIDE_SPACE), "cells")
+            networks = tuple(probe.speed(quick_quarter) for probe in cells)
+        return replace(speeds, search=(), cells=networks)
 
     def _searches(self, tried: list[SearchProbe]) -> tuple[str, list[SearchProbe]]:
         """The space, and supernets of rising size: the wide one where a search has its rounds."""
@@ -120,6 +137,29 @@ class Measuring:
         found = self._ladder(SEARCH_SIZES[space], partial(self._supernet, space), larger, tried)
         planned = search_within(found[0].speed(quick_quarter), self.facts, share)
         return (space, found) if planned is not None else (WIDE_SPACE, [])
+
+    def _sizes(self, space: str, *, published: bool) -> Sequence[tuple[int, int]]:
+        """Sizes of cells' networks that may be trained; of the `published` one without a search."""
+        reference = find_architecture(REFERENCES[space])
+        smaller, usual = SMALLER_SIZES[space], CELL_SIZES[space]
+        if not self.config.limited:
+            return usual
+        if published:
+            found = self.limits.sizes(reference, smaller + usual)
+        else:
+            found = self.limits.cell_sizes(space, smaller + usual, reference)
+        return [size for size in found if size in usual] or found[-1:]
+
+    def _resnets(self, first: TrainProbe) -> list[TrainProbe]:
+        """Residual networks that obey the limits, the smallest first; none if none does."""
+        found = [one for one in RESNETS if self._obeys(*one)]
+        if not found:
+            found = [one for one in SMALLER_RESNETS if self._obeys(*one)][-1:]
+        begun = first if found[:1] == [RESNETS[0]] else None
+        return self._trainings(found, self._resnet, "resnet", begun=begun)
+
+    def _obeys(self, name: str, channels: int) -> bool:
+        return self.limits.fault(find_architecture(name), channels=channels) is None
 
     def _trainings(
         self,
@@ -168,8 +208,9 @@ class Measuring:
         return time.perf_counter() - self.began < PROBING * self.seconds
 
     def _share(self, stage: str) -> float:
+        left = AIM * self.seconds - (time.perf_counter() - self.began)
         return share_of(
-            stage, self.seconds, search=self.facts.searchable, pretrained=self.pretrained is not None
+            stage, left, search=self.facts.searchable, pretrained=self.pretrained is not None
         )
 
     def _supernet(self, space: str, size: tuple[int, int]) -> SearchProbe:
@@ -180,8 +221,9 @@ class Measuring:
         cells, channels = size
         return self._training(name, find_architecture(name), cells=cells, channels=channels)
 
-    def _resnet(self, name: str) -> TrainProbe:
-        return self._training(name, find_architecture(name))
+    def _resnet(self, size: tuple[str, int]) -> TrainProbe:
+        name, channels = size
+        return self._training(name, find_architecture(name), channels=channels)
 
     def _tuned(self, side: int) -> TrainProbe:
         assert self.pretrained is not None  # noqa: S101 - there are sides

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from xnas.records.fitting import FitPlan
 from xnas.report.fitting import TITLES
 from xnas.runs.briefing import duration
-from xnas.runs.fit.planning import LEAST_USED, MOST_USED
 from xnas.runs.fit.settling import MOST
-from xnas.runs.fit.sizing import LEAST_EPOCHS
+from xnas.runs.fit.sizing import LEAST_EPOCHS, LEAST_USED, MOST_USED
 
 
 def time_line(plan: FitPlan, stages: Mapping[str, float], seconds: float) -> list[str]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xnas.records.fitting import FitPlan, Settled, TrainSpeed
-from xnas.runs.fit.planning import AIM
 from xnas.runs.fit.sizing import (
+    AIM,
     LEAST_EPOCHS,
     MOST_EPOCHS,
     MOST_FINE_TUNING,
@@ -38,12 +38,22 @@ def time_for(plan: FitPlan, stage: str, used: float) -> float:
     return left - later if left >= own + later else left * own / (own + later)
 
 
-def settled(plan: FitPlan, stage: str, speeds: Sequence[TrainSpeed], used: float) -> FitPlan:
-    """The plan with the epochs of a training, or of both cells, by what their steps cost now."""
+def settled(
+    plan: FitPlan,
+    stage: str,
+    speeds: Sequence[TrainSpeed],
+    used: float,
+    *,
+    channels: int | None = None,
+) -> FitPlan:
+    """The plan with the epochs of a training, or of both cells, by what their steps cost now.
+
+    `channels` are those of the network of the random cell.
+    """
     seconds = time_for(plan, stage, used)
     epochs = max(LEAST_EPOCHS, min(MOST[stage], epochs_within(speeds, seconds)))
     expected = sum(training_seconds(speed, epochs) for speed in speeds)
-    one = Settled(stage=stage, epochs=epochs, seconds=expected)
+    one = Settled(stage=stage, epochs=epochs, seconds=expected, channels=channels)
     return replace(plan, settled=(*plan.settled, one))
 
 

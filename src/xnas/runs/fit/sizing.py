@@ -10,6 +10,11 @@ from xnas.errors import DatasetError
 from xnas.records.fitting import PlannedSearch, SearchSpeed, TrainSpeed
 from xnas.words import counted
 
+AIM = 0.9
+"""Share of the time that is planned for: between the 70 % that should be used and the 110 % at most."""
+LEAST_USED, MOST_USED = 0.7, 1.1
+SHARES = {"search": 0.33, "cells": 0.41, "resnet": 0.12, "pretrained": 0.14}
+"""Of the time, for stages that there are: two trainings of cells, one of each baseline."""
 LARGEST_VALIDATION = 5000  # images: a standard error of 0.4 points at 90 %
 VALIDATION_SHARE = 0.2
 LEAST_OF_CLASS = 5
@@ -152,3 +157,10 @@ def best_size(
     """The largest network that gets enough epochs, with True, or else the smallest."""
     fitting = [speed for speed in speeds if epochs_within([speed], seconds) >= good]
     return (fitting[-1], True) if fitting else (speeds[0], False)
+
+
+def share_of(stage: str, seconds: float, *, search: bool, pretrained: bool) -> float:
+    """The part of the time that a stage has, among those that there are."""
+    absent = {"search": not search, "pretrained": not pretrained}
+    there = {name: share for name, share in SHARES.items() if not absent.get(name)}
+    return seconds * there[stage] / sum(there.values())

@@ -17,12 +17,12 @@ from xnas.model.model import load_model
 from xnas.model.model_card import ModelCard
 from xnas.process.devices import pick_device
 from xnas.records import TrainEpoch
-from xnas.records.fitting import FitRow, PlannedSearch, RowCost, TrainSpeed
+from xnas.records.fitting import FitRow, PlannedCells, PlannedSearch, RowCost, TrainSpeed
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.displays import Callback
 from xnas.runs.fit.comparing import wilson_interval
 from xnas.runs.fit.config import FitConfig
-from xnas.runs.fit.parts import FitData, search_settings
+from xnas.runs.fit.parts import FitData, search_settings, train_settings
 from xnas.runs.fit.probes import TrainProbe
 from xnas.runs.fit.probing import speeds_now
 from xnas.runs.run_folder import RunFolder
@@ -50,14 +50,23 @@ class Stages:
     answers: dict[str, Tensor] = field(default_factory=dict)
     """By row, which validation images its network answers rightly."""
 
-    def search(self, planned: PlannedSearch, out: Path) -> Genotype:
-        """The cell of the search in `out`."""
+    def search(self, planned: PlannedSearch, cells: PlannedCells, out: Path) -> Genotype:
+        """The cell of the search in `out`, within the limits in the network that is trained of it."""
         images = self.data.searched(planned.images)
         settings = search_settings(self.config, planned, out)
+        trained = train_settings(
+            self.config,
+            "xnas",
+            share=self.data.share,
+            epochs=1,
+            cells=cells.cells,
+            channels=cells.channels,
+        )
+        given: dict[str, Any] = {"display": self.display, "trained": trained}
         self._finish(
             out,
-            lambda: search(settings, images, display=self.display),
-            lambda more: resume_search(out, data=images, display=self.display, **more),
+            lambda: search(settings, images, **given),
+            lambda more: resume_search(out, data=images, **given, **more),
         )
         return Genotype.load(out / "genotype.json")
 
