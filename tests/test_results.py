@@ -61,7 +61,8 @@ def test_the_document_has_every_table():
 
 
 def test_a_line_has_a_command_versions_and_no_place_of_a_machine():
-    for path in sorted((ROOT / "results").glob("*.jsonl")):
+    pages = {"report_cost.jsonl"}  # what a page costs, whichever data the run has
+    for path in sorted(p for p in (ROOT / "results").glob("*.jsonl") if p.name not in pages):
         for number, text in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
             line, where = json.loads(text), f"{path.name}:{number}"
             programs = ("train", "search", "sample", "bench methods")
