@@ -9,6 +9,7 @@ import subprocess
 import time
 import zlib
 from contextlib import contextmanager
+from threading import Thread
 from urllib.request import Request, urlopen
 
 MISSING = "needs Chromium and chromedriver (Debian's packages chromium and chromium-driver)"
@@ -123,6 +124,7 @@ def browser(profile):
                 if found:
                     break
             address = f"http://127.0.0.1:{found[1]}"
+            Thread(target=driver.stdout.read, daemon=True).start()  # a full pipe would stop it
             options = {
                 "binary": shutil.which("chromium"),
                 "args": [*FLAGS, f"--user-data-dir={profile}"],
@@ -136,3 +138,7 @@ def browser(profile):
                 tab.call("DELETE", "")
         finally:
             driver.terminate()
+            try:
+                driver.wait(20)
+            except subprocess.TimeoutExpired:
+                driver.kill()
