@@ -39,6 +39,8 @@ def test_steps_are_really_made_and_timed():
     for _ in range(3):  # over the end of an epoch
         probe.time_step()
     assert probe.speed(min).epoch_end == found.epoch_end  # measured once
+    batch = probe.answering(1)
+    assert probe.answering(3 * probe.prepared.plan.recipe.batch_size) == 3 * batch > 0
     assert torch.equal(torch.get_rng_state(), before)
 
 

@@ -30,6 +30,9 @@ class Fake:
         assert typical(self.times) == 1.0
         return self.found
 
+    def answering(self, images):
+        return images * self.found.step
+
 
 class Machine:
     """Probes that are asked for, and a clock that goes by what they cost."""
@@ -168,3 +171,11 @@ def test_only_sizes_within_the_limits_are_measured(monkeypatch):
 def test_the_published_cell_is_measured_at_sizes_that_it_obeys_at(monkeypatch):
     found = Machine(monkeypatch).measured(count=80, max_params=50_000)
     assert [(s.cells, s.channels) for s in found.cells] == [(3, 8), (5, 8)]
+
+
+def test_the_end_is_planned_for_the_slowest_network_that_may_answer_the_test_images(monkeypatch):
+    machine = Machine(monkeypatch, step=0.5)
+    assert machine.measured().end == probing.END_SECONDS + 20 * 0.5
+    data = FitData(replace(pictures(), test_images=None, test_labels=None), CONFIG, 0.2)
+    measuring = Measuring(CONFIG, data, facts_of(data.images), seconds=60)
+    assert measuring.speeds().end == probing.END_SECONDS

@@ -223,9 +223,13 @@ class TrainProbe(Probe[TrainSpeed]):
         _save(train_state(training, None))
         saving = time.perf_counter() - began
         steps, batch = training.settings.steps_per_epoch, self.prepared.plan.recipe.batch_size
-        whole = max(1, round((len(self.images.labels) - steps * batch) / batch))
-        return saving + whole * self._batch_seconds()
+        return saving + self.answering(len(self.images.labels) - steps * batch)
 
+    def answering(self, images: int) -> float:
+        """Seconds in which the network answers so many images, at least a batch."""
+        return max(1, round(images / self.prepared.plan.recipe.batch_size)) * self._batch_seconds
+
+    @cached_property
     def _batch_seconds(self) -> float:
         """Of an evaluated batch."""
         prepared, training = self.prepared, self.prepared.training
