@@ -6,7 +6,7 @@ import method_costs
 import sampled_trainings
 from jobs import Job, Record, ResultsFile
 from method_costs import MethodTiming
-from result_tables import NOTHING, Results, gib, machines, percent, table
+from result_tables import NOTHING, Results, gib, percent, table_of_measured
 from sampled_trainings import SampledSearch
 from xnas.bench.methods import FIRST
 
@@ -18,13 +18,15 @@ def rounds(results: Results) -> str:
     header = ["method"]
     for space in spaces:
         header += [f"{space}: per round", f"compared with `{FIRST}`", "memory", "backend"]
-    rows = []
+    rows: list[tuple[str, list[str] | None]] = []
     for method in dict.fromkeys(job.method for job in method_costs.JOBS):
         row = [f"`{method}`"]
         for space in spaces:
             row += _round(_of(method, space, lines), _of(FIRST, space, lines))
-        rows.append(row)
-    return f"{machines(list(lines.values()))}\n\n{table(header, rows)}"
+        measured = any(_of(method, space, lines) for space in spaces)
+        rows.append((f"`{method}`", row if measured else None))
+    command = "python experiments/method_costs.py"
+    return table_of_measured(list(lines.values()), header, rows, command)
 
 
 def _of(method: str, space: str, lines: dict[str, Record]) -> Record | None:
@@ -57,16 +59,17 @@ def trained(results: Results) -> str:
         "command",
     )
     lines = _lines(results, sampled_trainings.RESULTS, sampled_trainings.JOBS)
-    rows = [[f"`{job.name}`", *_trained(job, lines.get(job.name))] for job in sampled_trainings.JOBS]
-    return f"{machines(list(lines.values()))}\n\n{table(header, rows)}"
+    known = [(job, lines.get(job.name)) for job in sampled_trainings.JOBS]
+    rows = [(f"`{job.name}`", None if line is None else _trained(job, line)) for job, line in known]
+    command = "python experiments/sampled_trainings.py --data-dir DIR --truth CELLS.csv"
+    return table_of_measured(list(lines.values()), header, rows, command)
 
 
-def _trained(job: SampledSearch, line: Record | None) -> list[str]:
-    if line is None:
-        return ["", NOTHING, "", "", "", "", "", f"`{job.command}`"]
+def _trained(job: SampledSearch, line: Record) -> list[str]:
     values = [value for value in line["values"] if value is not None]
     truth = line["truth"]
     return [
+        f"`{job.name}`",
         str(len(line["values"])),
         percent(max((v for v in line["values"][:8] if v is not None), default=None)),
         percent(max(values, default=None)),

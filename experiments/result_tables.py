@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,32 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def table_of_measured(
+    lines: Sequence[Record],
+    header: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[str] | None]],
+    command: str,
+) -> str:
+    """The rows that were measured, with their machines, and a sentence that names the others.
+
+    A row is None if nothing of it was measured; `command` is what measures it. Rows of one name are
+    those of its seeds.
+    """
+    known = list(rows)
+    there = [row for _, row in known if row is not None]
+    every, left = Counter(name for name, _ in known), Counter(name for name, row in known if row is None)
+    missing = [
+        n if left[n] == every[n] else f"{n} ({left[n]} of {every[n]} seeds)" for n in every if left[n]
+    ]
+    parts = [machines(lines)] if lines else []
+    if there:
+        parts.append(table(header, there))
+    if missing:
+        object_ = "them" if len(missing) > 1 else "it"
+        parts.append(f"N{NOTHING[1:]}: {', '.join(missing)}. `{command}` measures {object_}.")
+    return "\n\n".join(parts)
 
 
 def machines(lines: Sequence[Record]) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from statistics import mean, stdev
 
 from jobs import Record, ResultsFile
-from result_tables import NOTHING, Results, machines, table
+from result_tables import NOTHING, Results, machines, table, table_of_measured
 from samplers import EVALUATIONS, FIRST_EPOCHS, JOBS, MARKS, RESULTS, Sampling
 from xnas.samplers import PROXIES as REGISTERED
 
 PROXIES = "proxies.json"
 """What `proxies.py` writes."""
 LOOKED_UP = {"valid_12": "for comparison: validation accuracy after 12 epochs"}
+COMMAND = "python experiments/samplers.py --table NASBENCH201.csv --cells CELLS.csv"
 PUBLISHED = {
     "table-random": "93.70 ± 0.36",
     "table-evolution-population-10-sample-3": "93.92 ± 0.30",
@@ -23,21 +24,17 @@ validation accuracy after 25 of 200 epochs as signal, which the table here does 
 
 def benchmark(results: Results) -> str:
     """One row per sampler on NAS-Bench-201."""
-    rows = [[*row, PUBLISHED.get(name, "—")] for name, row in _rows("table", results)]
-    return _table("table", results, (*_header("table"), "published"), rows)
+    return _table("table", results, (*_header("table"), "published"))
 
 
 def darts(results: Results) -> str:
     """One row per sampler on the DARTS space, by the judge."""
-    return _table(
-        "surrogate", results, _header("surrogate"), [row for _, row in _rows("surrogate", results)]
-    )
+    return _table("surrogate", results, _header("surrogate"))
 
 
-def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list[list[str]]) -> str:
+def _table(evaluator: str, results: Results, header: tuple[str, ...]) -> str:
     measured = [line for line in _lines(results).values() if line["evaluator"] == evaluator]
     expected = next((line["expected"] for line in measured if "expected" in line), None)
-    lines = [machines(measured), "", table(header, rows)]
     said = (
         []
         if expected is None
@@ -45,9 +42,10 @@ def _table(evaluator: str, results: Results, header: tuple[str, ...], rows: list
     )
     if stopped := [line for line in measured if "min_epochs" in line["settings"]]:
         said.append(_epochs(stopped, EVALUATIONS[evaluator]))
+    parts = [machines(measured)] if measured else []
     if said:
-        lines = [lines[0], "", " ".join(said), *lines[1:]]
-    return "\n".join(lines)
+        parts.append(" ".join(said))
+    return "\n\n".join([*parts, table_of_measured([], header, _rows(evaluator, results), COMMAND)])
 
 
 def proxies(results: Results) -> str:
@@ -134,13 +132,17 @@ def _header(evaluator: str) -> tuple[str, ...]:
     )
 
 
-def _rows(evaluator: str, results: Results) -> list[tuple[str, list[str]]]:
+def _rows(evaluator: str, results: Results) -> list[tuple[str, list[str] | None]]:
     lines = _lines(results)
+    known = [(job, lines.get((job.name, job.command))) for job in JOBS if job.evaluator == evaluator]
     return [
-        (job.name, _row(job, lines.get((job.name, job.command))))
-        for job in JOBS
-        if job.evaluator == evaluator
+        (" with ".join([f"`{job.sampler}`", *_set(job)]), None if line is None else _row(job, line))
+        for job, line in known
     ]
+
+
+def _set(job: Sampling) -> list[str]:
+    return [", ".join(f"{name} {value}" for name, value in job.options.items())] if job.options else []
 
 
 def _lines(results: Results) -> dict[tuple[str, str], Record]:
@@ -150,21 +152,19 @@ def _lines(results: Results) -> dict[tuple[str, str], Record]:
     return {key: line for line in lines if (key := (line["job"], line["command"])) in declared}
 
 
-def _row(job: Sampling, line: Record | None) -> list[str]:
-    settings = ", ".join(f"{name} {value}" for name, value in job.options.items()) or "its own"
+def _row(job: Sampling, line: Record) -> list[str]:
     marks = [str(mark) for mark in MARKS if mark <= EVALUATIONS[job.evaluator]]
-    if line is None:
-        return [job.sampler, settings, NOTHING, *[""] * len(marks), "", "", ""]
     found = line["found"]
     spread = f"± {stdev(found):.2f} ({min(found):.2f} to {max(found):.2f})"
     means = [f"{line['curve'][mark]:.2f}" for mark in marks[:-1]]
     return [
         job.sampler,
-        settings,
+        *(_set(job) or ["its own"]),
         str(line["seeds"]),
         *means,
         f"{mean(found):.2f}",
         spread,
         f"{line['distinct']:.0f}",
         f"{line['search_seconds']:.2g}",
+        *([PUBLISHED.get(job.name, "—")] if job.evaluator == "table" else []),
     ]

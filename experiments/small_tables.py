@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import long_trainings
-from jobs import Record
-from result_tables import NOTHING, Results, machines, percent, seconds_of, spread, table
+from jobs import Job, Record
+from result_tables import (
+    NOTHING,
+    Results,
+    machines,
+    percent,
+    seconds_of,
+    spread,
+    table,
+    table_of_measured,
+)
 from small_judges import (
     cell_in_place,
     cpu_seconds,
@@ -16,7 +25,7 @@ from small_judges import (
     gap_before_end,
     held_weight,
 )
-from small_search import SIZES, SmallSearch
+from small_search import SmallSearch
 from small_searches import LATE, RIVALS, declared
 from xnas.paper.entropy_claims import entropy_claims
 from xnas.records import EntropyPoint, EntropyStudy
@@ -34,9 +43,8 @@ HEADER = (
     "experts gone",
     "CPU time of rounds",
 )
-COMMAND = "python experiments/small_searches.py --size {} --data-dir DIR --truth {} --seconds 540"
-LONG_COMMAND = "python experiments/long_trainings.py --set {} --data-dir DIR --seconds 540 --out FOLDER"
-TABLES_OF = {"nasbench201": "NASBENCH201.csv", "darts": "CELLS.csv"}
+COMMAND = "python experiments/small_searches.py --size SIZE --data-dir DIR --truth FILE --seconds 540"
+LONG_COMMAND = "python experiments/long_trainings.py --set SET --data-dir DIR --seconds 540 --out FOLDER"
 
 
 def small(results: Results) -> str:
@@ -107,30 +115,24 @@ def _late_row(lines: list[Record]) -> list[str]:
 def on_gpu(results: Results) -> str:
     """The same searches at full size, on a GPU; cells of the DARTS space are judged."""
     header = ("search", "seeds", "true or judged accuracy", "epochs took")
-    rows, states = [], []
-    for size in ("benchmark", "fewer", "darts"):
-        jobs = declared(size)
-        command = COMMAND.format(size, TABLES_OF[SIZES[size].settings["space"]])
-        states.append(f"- `{size}`: {_state(len(results.measured(jobs)), len(jobs), command)}")
-        for variant in dict.fromkeys(job.variant for job in jobs):
-            mine = [job for job in jobs if job.variant == variant]
-            rows.append(_gpu_row(size, variant, mine, results.measured(mine)))
-    return "\n".join([*states, "", table(header, rows)])
+    rows: list[tuple[str, list[str] | None]] = []
+    jobs = {size: declared(size) for size in ("benchmark", "fewer", "darts")}
+    for size, of_size in jobs.items():
+        for variant in dict.fromkeys(job.variant for job in of_size):
+            mine = [job for job in of_size if job.variant == variant]
+            if lines := results.measured(mine):
+                rows.append((size, _gpu_row(size, variant, mine, lines)))
+    return table_of_measured([], header, [*rows, *_left(results, jobs)], COMMAND)
 
 
-def _state(done: int, of: int, command: str) -> str:
-    """How many runs are done, and what begins or continues the others."""
-    if done == of:
-        return f"all {of} are done."
-    verb = "continues" if done else "begins"
-    begun = f"{done} of {of} are done" if done else f"none of {of} has begun"
-    return f"{begun}; `{command}` {verb} them."
+def _left(results: Results, sets: Mapping[str, Sequence[Job]]) -> list[tuple[str, Sequence[str] | None]]:
+    """How many runs of each set are left, as rows that were not measured."""
+    left = {name: len(jobs) - len(results.measured(jobs)) for name, jobs in sets.items()}
+    return [(f"`{name}` ({count} of {len(sets[name])})", None) for name, count in left.items() if count]
 
 
 def _gpu_row(size: str, variant: str, jobs: list[SmallSearch], lines: list[Record]) -> list[str]:
     name, seeds = f"`{size}`, `{variant}`", f"{len(lines)} of {len(jobs)}"
-    if not lines:
-        return [name, seeds, NOTHING, ""]
     seconds = [sum(epoch["seconds"] for epoch in line["epochs"]) for line in lines]
     found = [found_accuracy(line) for line in lines]
     return [name, seeds, spread(found), ", ".join(map(seconds_of, seconds))]
@@ -171,19 +173,11 @@ def _points_lost(point: Record) -> float:
 
 def long(results: Results) -> str:
     """Trainings in parts."""
-    states = [
-        f"- `{name}`: {_state(len(results.measured(jobs)), len(jobs), LONG_COMMAND.format(name))}"
-        for name, jobs in long_trainings.sets().items()
-    ]
     header = ("training", "epochs", "test accuracy", "training", "calls", "command")
-    rows = []
+    rows: list[tuple[str, list[str] | None]] = []
     for job in long_trainings.all_jobs():
-        line = results.of(job)
-        if line is None:
-            rows.append([f"`{job.name}`", "", NOTHING, "", "", f"`{job.command}`"])
-            continue
-        rows.append(
-            [
+        if (line := results.of(job)) is not None:
+            row = [
                 f"`{job.name}`",
                 str(line["epochs"]),
                 percent(line["test_accuracy"]),
@@ -191,5 +185,6 @@ def long(results: Results) -> str:
                 str(line["calls"]),
                 f"`{job.command}`",
             ]
-        )
-    return "\n".join([*states, "", table(header, rows)])
+            rows.append((job.name, row))
+    left = _left(results, long_trainings.sets())
+    return table_of_measured([], header, [*rows, *left], LONG_COMMAND)

@@ -3,8 +3,8 @@
 Of the first, as of docs/sampling.md, tables and plots are made anew and the prose around them stays;
 the second is made whole.
 A table or the place of a plot stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Jobs
-without a result are there too and say so; a plot without data is not drawn. The cells that searches
-found become files, for `xnas train` and `xnas show`.
+without a result have a row that says so, or are named below the table; a plot without data is not
+drawn. The cells that searches found become files, for `xnas train` and `xnas show`.
 """
 
 from __future__ import annotations

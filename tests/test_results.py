@@ -334,7 +334,17 @@ def test_other_methods_show_the_last_cell_the_best_epoch_and_published_figures(t
     assert "| — |" in made["rivals"].splitlines()[-1] or "(quoted) |" in made["rivals"]
     assert "| random | 0 | 50 | 93.50 ± 0.25 | 87 % | 8.2 ms | 1.0 GiB |" in made["rivals-darts"]
     assert "| present | 4 of 4 | 93.35 ± 0.13 (93.20 to 93.50) |" in made["defaults"]
-    assert "| temperature | 0 of 4 | not measured yet |" in made["defaults"]
+    assert "Not measured yet: `temperature`. `python experiments/searches.py --set" in made["defaults"]
+
+
+def test_methods_without_a_search_are_named_below_those_with_one(tmp_path):
+    first, second, *_ = (job for job in searches.SETS["rivals"] if job.options["seed"] == 0)
+    made = tables(tmp_path, searches=[search(first)])["rivals"]
+    assert f"| {first.variant} | 0 |" in made
+    assert f"| {second.variant} |" not in made
+    assert f"Not measured yet: `{first.variant}` (1 of 2 seeds), `{second.variant}`, `" in made
+    assert "measures them." in made
+    assert "|" not in tables(tmp_path, searches=[])["rivals"]
 
 
 def test_experts_that_leave_after_the_last_round_saved_nothing(tmp_path):

@@ -126,12 +126,8 @@ def test_the_tables_have_a_line_of_every_variant(tmp_path):
     assert small_tables.rivals(results).count("| `rival-") == len(RIVALS)
     assert ours in small_tables.rivals(results)
     assert small_tables.late(results).count("0.050, 0.050 | 0.300, 0.300 | 0.300, 0.300") == len(LATE)
-    on_gpu = [job for size in ("benchmark", "fewer", "darts") for job in declared(size)]
-    told = small_tables.on_gpu(results)
-    assert told.count("not measured yet") == len({(job.size, job.variant) for job in on_gpu})
-    assert "- `fewer`: none of 4 has begun; `python experiments/small_searches.py --size fewer" in told
-    assert "`darts-600-xnas` |  | not measured yet" in small_tables.long(results)
-    assert "- `full`: none of 1 has begun; `python experiments/long_tr" in small_tables.long(results)
+    told = small_tables.long(results)
+    assert told.startswith("Not measured yet: `full` (1 of 1), `found` (4 of 4), `transfer` (3 of 3). `")
     nothing = small_tables.small_darts(Results(tmp_path / "empty"))
     assert small_tables.entropy(results) == "Not measured yet."
     assert "| `wipeout` | not measured yet |" in nothing
@@ -169,8 +165,11 @@ def test_a_cell_whose_operations_have_left_has_no_gap(tmp_path):
     assert "| 0.950, 0.950 | —, — | 30.0, 30.0 |" in small_tables.small(Results(tmp_path))
 
 
-def test_searches_that_are_done_in_part_are_continued(tmp_path):
+def test_searches_that_are_done_in_part_are_shown_and_the_others_counted(tmp_path):
     jobs = declared("fewer")
     results = small_lines.measured(tmp_path, jobs, left_out=[jobs[0].name])
-    assert "- `fewer`: 3 of 4 are done; `python" in small_tables.on_gpu(results)
-    assert "- `fewer`: all 4 are done.\n" in small_tables.on_gpu(small_lines.measured(tmp_path, jobs))
+    told = small_tables.on_gpu(results)
+    assert f"| `fewer`, `{jobs[0].variant}` | 1 of 2 | 90.00 (one) | 4.0 s |" in told
+    assert "| `benchmark`" not in told
+    assert "Not measured yet: `benchmark` (30 of 30), `fewer` (1 of 4), `darts` (20 of 20). `" in told
+    assert "`fewer` (" not in small_tables.on_gpu(small_lines.measured(tmp_path, jobs))
