@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 
 from xnas import ExpertsOptimizer, Forecaster, RoundError, uniform_mixture
 from xnas.optim import experts
+from xnas.optim.stacks import Stack
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def without_values(optimizer):
         return mode.from_tensor(tensor.detach())
 
     stacks = [
-        experts._Stack(
+        Stack(
             stack.groups,
             tuple(fake(p) for p in stack.params),
             {name: fake(value) for name, value in stack.accounts.items()},

@@ -13,9 +13,8 @@ file moves tensors in and out of it, and `xnas.optim.accounts` keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from reprlib import repr as brief
 from typing import Any, overload
 
@@ -26,14 +25,12 @@ from torch.optim import Optimizer
 from xnas.errors import ConfigError, RoundError
 from xnas.optim.accounts import (
     FAULTS,
-    HISTOGRAM_EDGES,
     LOG_INITIAL,
     PRICES,
     SETTINGS,
     Accounts,
     find_faults,
     living,
-    open_accounts,
     play,
     read_ledger,
     standing,
@@ -44,56 +41,11 @@ from xnas.optim.requirements import (
     require_mixtures,
     require_same_shapes,
     require_saved,
-    require_settings,
     require_starts,
 )
+from xnas.optim.stacks import Stack, build_stacks, with_gradients
 from xnas.records import Ledger
 from xnas.theory import comparable_sums, log_wipeout_factor, mixture_of, strengths_of
-
-
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """Mixtures of one shape and dtype, with their accounts in one tensor for all of them.
-
-    Those that do not start uniform are a stack of their own, and so are those of a group that is added
-    later: captured graphs hold the accounts.
-    """
-
-    groups: tuple[int, ...]
-    """The group of each mixture, in rising order."""
-    params: tuple[Tensor, ...]
-    accounts: Accounts
-    settings: dict[int, dict[str, Tensor]]
-    """Those of the groups, by their numbers, on the device: what a captured step reads."""
-    rows: Tensor
-    """For each mixture the place of its group in `settings`."""
-    edges: Tensor
-
-    def part(self, chosen: slice) -> _Stack:
-        """The stack of neighbouring mixtures; accounts are views."""
-        groups = self.groups[chosen]
-        return replace(
-            self,
-            groups=groups,
-            params=self.params[chosen],
-            accounts={name: value[chosen] for name, value in self.accounts.items()},
-            settings={number: self.settings[number] for number in groups},
-            rows=self.rows[chosen] - self.rows[chosen.start],
-        )
-
-    def rewards(self) -> Tensor:
-        """-∂ℓ/∂u of every mixture, as one round: (mixtures, 1, forecasters, experts)."""
-        gradients = [p.grad for p in self.params if p.grad is not None]
-        return -torch.stack(gradients).double()[:, None]
-
-    def numbers(self) -> Tensor:
-        """The four settings of every mixture as one tensor (mixtures, 4)."""
-        each = [of_group[name].double() for of_group in self.settings.values() for name in SETTINGS]
-        return torch.stack(each).view(-1, len(SETTINGS))[self.rows]
-
-    def settings_of(self, index: int) -> dict[str, Tensor]:
-        """Those of one mixture."""
-        return self.settings[self.groups[index]]
 
 
 class ExpertsOptimizer(Optimizer):
@@ -142,11 +94,11 @@ class ExpertsOptimizer(Optimizer):
                 "no mixtures to optimize: the list is empty; split_parameters(model) finds those that "
                 "modules name in `mixture_parameters`"
             )
-        self._built: list[_Stack] = []
+        self._built: list[Stack] = []
         self._initial = initial
         settings = {"lr": lr, "horizon": horizon, "reward_bound": reward_bound}
         super().__init__(listed, {**settings, "relaxation": relaxation, "wipeout": wipeout})
-        self._built = self._build(0)  # mixtures of different groups together
+        self._built = build_stacks(self._groups(), self.state)  # mixtures of different groups together
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -161,7 +113,9 @@ class ExpertsOptimizer(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._play([(stack, stack.rewards()) for stack in self._stacks_with_gradients()])
+        self._play(
+            [(stack, stack.rewards()) for stack in with_gradients(self._stacks(), self.param_groups)]
+        )
         return loss
 
     @torch.no_grad()
@@ -206,7 +160,8 @@ class ExpertsOptimizer(Optimizer):
                 f"prices must be finite numbers of shape {tuple(mixture.shape)}, as the mixture has, "
                 f"got shape {tuple(prices.shape)}"
             )
-        self._open_prices()
+        for stack in self._stacks():
+            stack.open_prices(self.state)
         self._accounts_of(mixture)["prices"].copy_(prices)
 
     def alive(self, mixture: Tensor) -> Tensor:
@@ -289,7 +244,7 @@ class ExpertsOptimizer(Optimizer):
             starts = require_starts(last["params"], initial)
             for mixture, start in starts.items():
                 self.state[mixture] = {LOG_INITIAL: start.log()}
-            stacks += self._build(len(self.param_groups) - 1)
+            stacks += build_stacks({len(self.param_groups) - 1: last}, self.state)
         except ConfigError:
             self.param_groups.pop()
             for mixture in starts:
@@ -307,7 +262,8 @@ class ExpertsOptimizer(Optimizer):
         """
         require_saved(state_dict)
         if any(PRICES[0] in entry for entry in state_dict["state"].values()):
-            self._open_prices()
+            for stack in self._stacks():
+                stack.open_prices(self.state)
         stacks, state = self._stacks(), dict(self.state)
         mixtures = [p for group in self.param_groups for p in group["params"]]
         exact: dict[str, Any] = {}
@@ -324,8 +280,8 @@ class ExpertsOptimizer(Optimizer):
                 self.state[mixture] = state[mixture]
             self._built = stacks
             for stack in stacks:
-                self._adopt_settings(stack)
-                self._write_mixtures(stack)
+                stack.adopt_settings(self.param_groups)
+                stack.write_mixtures()
 
         hooks = (  # the last before loading, the first after it
             self.register_load_state_dict_pre_hook(note),
@@ -343,12 +299,12 @@ class ExpertsOptimizer(Optimizer):
         self._built = []
         self.__dict__.setdefault("_initial", None)
 
-    def _play(self, rounds: list[tuple[_Stack, Tensor]]) -> None:
+    def _play(self, rounds: list[tuple[Stack, Tensor]]) -> None:
         """Play one round on several stacks: on all of them or, if one is at fault, on none."""
         capturing = any(_is_capturing(stack) for stack, _ in rounds)
         if not capturing:
             for stack, _ in rounds:
-                self._adopt_settings(stack)
+                stack.adopt_settings(self.param_groups)
         settings = [stack.numbers() for stack, _ in rounds]
         faults = [
             find_faults(stack.accounts, given, numbers)
@@ -375,18 +331,7 @@ class ExpertsOptimizer(Optimizer):
                 mixtures = torch.where(valid, mixtures, torch.stack(stack.params))
             torch._foreach_copy_(list(stack.params), list(mixtures.unbind()))
 
-    @torch.no_grad()
-    def _write_mixtures(self, stack: _Stack) -> None:
-        """Put back the mixtures that the last round left, or those to start from."""
-        for index, p in enumerate(stack.params):
-            accounts = {name: value[index] for name, value in stack.accounts.items()}
-            rate = accounts["settings"][0]
-            if accounts["rounds"] > 0:
-                p.copy_(mixture_of(standing(accounts, rate), living(accounts), learning_rate=rate))
-            elif LOG_INITIAL in accounts:
-                p.copy_(accounts[LOG_INITIAL].exp())
-
-    def _first_fault(self, rounds: list[tuple[_Stack, Tensor]], faults: list[Tensor]) -> RoundError:
+    def _first_fault(self, rounds: list[tuple[Stack, Tensor]], faults: list[Tensor]) -> RoundError:
         number, column, stack, row, given = min(
             (
                 (self._number(stack.params[row]), column, stack, row, given)
@@ -399,79 +344,15 @@ class ExpertsOptimizer(Optimizer):
         reason = explain_fault(FAULTS[column], stack.settings_of(row), rewards)
         return RoundError(f"mixture {number} refused this round: {reason}")
 
-    def _adopt_settings(self, stack: _Stack) -> None:
-        """Take over settings that were assigned to groups as plain numbers, or loaded."""
-        for number, settings in stack.settings.items():
-            group = self.param_groups[number]
-            if any(group[name] is not settings[name] for name in SETTINGS):
-                for name, value in require_settings(group).items():
-                    group[name] = settings[name].fill_(value)
-
-    def _stacks(self) -> list[_Stack]:
+    def _stacks(self) -> list[Stack]:
         if not self._built:
-            self._built = self._build(0)
+            self._built = build_stacks(self._groups(), self.state)
         return self._built
 
-    def _open_prices(self) -> None:
-        """Give every mixture prices of 0, if it has none; a graph captured before knows none."""
-        for stack in self._stacks():
-            if PRICES[0] not in stack.accounts:
-                forecasters, experts = stack.params[0].shape
-                device = stack.params[0].device
-                whole = open_accounts(len(stack.params), forecasters, experts, device, priced=True)
-                for name in PRICES:
-                    stack.accounts[name] = whole[name]
-                    for index, p in enumerate(stack.params):
-                        self.state[p][name] = whole[name][index]
+    def _groups(self) -> dict[int, Group]:
+        return dict(enumerate(self.param_groups))
 
-    def _build(self, first: int) -> list[_Stack]:
-        """Stack the accounts of the mixtures of a group and all after it, as views in `self.state`.
-
-        Settings become tensors on the device of the mixtures.
-        """
-        alike: dict[tuple[torch.Size, torch.dtype, bool], list[tuple[int, Tensor]]] = {}
-        for number, group in enumerate(self.param_groups[first:], first):
-            device = group["params"][0].device  # of all mixtures
-            for name, value in require_settings(group).items():
-                dtype = torch.int64 if isinstance(value, int) else torch.float64
-                group[name] = torch.tensor(value, dtype=dtype, device=device)
-            for p in group["params"]:
-                uniform = LOG_INITIAL not in self.state.get(p, {})
-                alike.setdefault((p.shape, p.dtype, uniform), []).append((number, p))
-        stacks = []
-        for (shape, _, uniform), members in alike.items():
-            priced = any(PRICES[0] in self.state.get(p, {}) for _, p in members)
-            accounts = open_accounts(
-                len(members), shape[0], shape[1], device, uniform=uniform, priced=priced
-            )
-            for index, (_, p) in enumerate(members):
-                views = {name: value[index] for name, value in accounts.items()}
-                for name, value in self.state.get(p, {}).items():
-                    views[name].copy_(value)
-                self.state[p] = views
-            numbers, params = zip(*members, strict=True)
-            settings = {n: {name: self.param_groups[n][name] for name in SETTINGS} for n in numbers}
-            rows = torch.tensor([list(settings).index(n) for n in numbers], device=device)
-            edges = torch.tensor(HISTOGRAM_EDGES, dtype=torch.float64, device=device)
-            stacks.append(_Stack(numbers, params, accounts, settings, rows, edges))
-        return stacks
-
-    def _stacks_with_gradients(self) -> Iterator[_Stack]:
-        """Stacks, or those parts of them that have gradients and play by one rule."""
-        for stack in self._stacks():
-            rules = [
-                None if p.grad is None else bool(self.param_groups[number]["wipeout"])
-                for number, p in zip(stack.groups, stack.params, strict=True)
-            ]
-            begin = 0
-            for rule, alike in groupby(rules):
-                end = begin + len(list(alike))
-                if rule is not None:
-                    whole = end - begin == len(rules)
-                    yield stack if whole else stack.part(slice(begin, end))
-                begin = end
-
-    def _stack_of(self, mixture: Tensor) -> _Stack:
+    def _stack_of(self, mixture: Tensor) -> Stack:
         for stack in self._stacks():
             for index, param in enumerate(stack.params):
                 if param is mixture:
@@ -497,5 +378,5 @@ class ExpertsOptimizer(Optimizer):
         return next(i for i, p in enumerate(every) if p is mixture)
 
 
-def _is_capturing(stack: _Stack) -> bool:
+def _is_capturing(stack: Stack) -> bool:
     return stack.params[0].is_cuda and torch.cuda.is_current_stream_capturing()
