@@ -116,7 +116,7 @@ class Overfitting(Logits):
             learned = torch.zeros_like(sums)
             for place in found:
                 if place[0] == kind:
-                    learned[place[1:]] = 1
+                    learned[place[1:]].fill_(1)  # no copy from the host, so that a round can be captured
             below = (sums / ROUNDS < self.threshold) & (learned > 0) & last
             self.frozen[kind].copy_(torch.maximum(self.frozen[kind], below.to(sums)))
             sums.mul_(~last)
