@@ -26,7 +26,7 @@ def test_needs_follow_from_recipe_and_stages():
     assert needs_of(METHODS["gaea"]) == "-"
     assert needs_of(METHODS["snas"]) == "single level"
     assert needs_of(METHODS["darts2"]) == "fp32"
-    assert needs_of(METHODS["drnas-progressive"]) == "reference backend, stages"
+    assert needs_of(METHODS["drnas-progressive"]) == "stages"
     assert needs_of(METHODS["random"]) == "measurements"
 
 

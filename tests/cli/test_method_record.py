@@ -20,7 +20,7 @@ def test_all_methods_are_listed(capsys):
     assert {entry["name"] for entry in listed} == {*METHODS}
     assert listed[0]["name"] == "xnas"
     assert all({*entry} == SUMMARY for entry in listed)
-    assert {tuple(entry["needs"]) for entry in listed} >= {(), ("reference backend",)}
+    assert {tuple(entry["needs"]) for entry in listed} >= {(), ("stages",)}
 
 
 def test_one_method_has_rule_recipe_and_published_figures(capsys):

@@ -107,8 +107,6 @@ def needs_of(entry: RegisteredMethod) -> str:
         needs.append("single level")
     if recipe.least_precision == "fp32":
         needs.append("fp32")
-    if recipe.partial_channels:
-        needs.append("reference backend")
     if _stages(entry):
         needs.append("stages")
     if "then F" in entry.costs or entry.costs.endswith("+ F"):

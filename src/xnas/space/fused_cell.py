@@ -37,36 +37,40 @@ from xnas.kernels.pools import pool
 from xnas.kernels.streams import SideStream
 from xnas.space.cell import SearchCell
 from xnas.space.fused_reductions import Reductions
-from xnas.space.fused_tables import FanOut, Stage, Tables
+from xnas.space.fused_tables import FanOut, Stage, Tables, graph_of
 
 
 class FusedCell:
     """Executes a `SearchCell` in training. Build a new one after a deletion."""
 
     def __init__(self, cell: SearchCell) -> None:
-        self.cell, self.tables = cell, Tables(cell)
+        self.cell, self.tables = cell, Tables(graph_of(cell))
 
     @property
     def packed(self) -> list[Tensor]:
         """Leaves that stand for the parameters of the experts."""
-        reductions = self.tables.reductions
-        return [*self.tables.packed, *([reductions.packed] if reductions else ())]
+        return self.tables.leaves
 
     def __call__(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
         """Output (batch, nodes x channels, ...); `mixture` is (edges, experts)."""
         tables, side = self.tables, SideStream(previous.device, line=1)
         side.keep(before_that)
         with side.branch():
-            older = _channels_last(self.cell.prepare_before_that(before_that))
+            older = channels_last(self.cell.prepare_before_that(before_that))
             if tables.batches is not None:
                 tables.batches += 1
-        newer = _channels_last(self.cell.prepare_previous(previous))
+        newer = channels_last(self.cell.prepare_previous(previous))
         side.join()
-        image: Tensor = _Nodes.apply(tables, older, newer, mixture, *self.packed)
-        return image.permute(0, 3, 1, 2)
+        return computed_nodes(tables, [older, newer], mixture).permute(0, 3, 1, 2)
 
 
-def _channels_last(images: Tensor) -> Tensor:
+def computed_nodes(tables: Tables, states: Sequence[Tensor], mixture: Tensor) -> Tensor:
+    """Nodes side by side (batch, height, width, nodes x channels) of inputs with channels last."""
+    nodes: Tensor = _Nodes.apply(tables, mixture, *states, *tables.leaves)
+    return nodes
+
+
+def channels_last(images: Tensor) -> Tensor:
     """(batch, height, width, channels), contiguous."""
     return images.permute(0, 2, 3, 1).contiguous()
 
@@ -85,18 +89,20 @@ class _Kept:
 
 
 class _Nodes(torch.autograd.Function):
-    """The nodes of a cell, side by side (batch, height, width, nodes x channels), from its inputs."""
+    """`computed_nodes`, with a gradient of its own."""
+
+    BEFORE = 2  # arguments before the inputs
 
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401 - torch's
         tables: Tables,
-        before_that: Tensor,
-        previous: Tensor,
         mixture: Tensor,
-        *packed: Tensor,
+        *inputs_and_packed: Tensor,
     ) -> Tensor:
-        first, learning = tables.fan_outs[0], any(ctx.needs_input_grad[4:])
+        inputs, packed = inputs_and_packed[: tables.inputs], inputs_and_packed[tables.inputs :]
+        first, learning = tables.fan_outs[0], any(ctx.needs_input_grad[_Nodes.BEFORE + tables.inputs :])
+        previous = inputs[-1]
         wide = torch.promote_types(previous.dtype, torch.float32)
         batch, height, width, channels = previous.shape
         size = batch, *tables.output_size(height, width)
@@ -107,9 +113,9 @@ class _Nodes(torch.autograd.Function):
         weights = mixture.flatten()[tables.mixture_index].to(wide)
         if first.stride == 1:
             x = advice[first.slots.identities]
-            torch.stack([before_that, previous], out=x)
+            torch.stack(inputs, out=x)
         else:
-            x = torch.stack([before_that, previous])
+            x = torch.stack(inputs)
         active = [x.relu(), previous.new_empty(tables.nodes, *size, channels)]
         kept, side = [], SideStream(previous.device)
         if tables.reductions:
@@ -149,7 +155,7 @@ class _Nodes(torch.autograd.Function):
             ctx.moments,
             weights,
             weights.new_empty(len(weights), 2, advice.shape[-1]),
-            {} if any(ctx.needs_input_grad[4:]) else None,
+            {} if any(ctx.needs_input_grad[_Nodes.BEFORE + tables.inputs :]) else None,
             SideStream(advice.device),
         )
         reduced = None
@@ -163,13 +169,13 @@ class _Nodes(torch.autograd.Function):
         if reduced is not None:
             tables.reductions.add_gradient(reduced, gate=active[0], into=inputs)
         rewards = None
-        if ctx.needs_input_grad[3]:
+        if ctx.needs_input_grad[1]:
             rewards = torch.zeros_like(mixture).flatten()
             rewards[tables.mixture_index] = back.products[:, 1].sum(-1).to(rewards.dtype)
             rewards = rewards.reshape(mixture.shape)
         of_weights = back.of_weights or {}
         found = (of_weights.get(index) for index in range(len(packed)))
-        return None, inputs[0], inputs[1], rewards, *found
+        return None, rewards, *inputs.unbind(), *found
 
 
 def _nodes_of(image: Tensor, nodes: int) -> Tensor:
@@ -178,7 +184,7 @@ def _nodes_of(image: Tensor, nodes: int) -> Tensor:
 
 
 def _states(fan_out: FanOut, both: Sequence[Tensor]) -> Tensor:
-    """Of the two inputs and all nodes those that a fan-out reads."""
+    """Of the inputs and all nodes those that a fan-out reads."""
     inputs, nodes = both
     node = fan_out.node
     return inputs if node is None else nodes[node : node + 1]

@@ -1,7 +1,7 @@
 """Index tables of a fused cell: packed weights, slots of advice, and the terms of every node.
 
 A *fan-out* is a set of states that are known at the same time, with all experts that read them: the
-two inputs of a cell, then each node but the last. After a fan-out the next node is complete. Every
+inputs of a cell, then each node but the last. After a fan-out the next node is complete. Every
 expert writes its output into a *slot* of the cell's advice. Pools of one state share a slot per kind,
 all other experts have one per edge. A *term* is an expert on an edge as its node sees it: a slot and a
 weight of the mixture.
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.kernels.depthwise_plan import Plan, plan_of
 from xnas.kernels.mixing_gradients import Readers
+from xnas.nn import Forecaster
 from xnas.nn.operations import (
     FactorizedReduction,
     NormalizedPool,
@@ -128,25 +129,50 @@ class FanOut:
     """States that are passed on as they are; or the slots of reduced ones."""
 
 
-class Tables:
-    """Everything that follows from which experts of a cell are alive."""
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Forecasters between states, which are computed together: those of a cell, or a part of them."""
 
-    def __init__(self, cell: SearchCell) -> None:
-        self.device = next(cell.parameters()).device
-        self.nodes = max(node for _, node in cell.edges) + 1 - INPUTS
-        self.stride = edge_stride(cell.kind, 0)
+    forecasters: Sequence[Forecaster]
+    edges: Sequence[tuple[int, int]]
+    """Of each forecaster the state that it reads, and the one that it adds to; inputs come first."""
+    inputs: int
+    stride: int
+    """Of the forecasters that read inputs."""
+    device: torch.device
+
+
+def graph_of(cell: SearchCell) -> Graph:
+    """All forecasters of a cell."""
+    return Graph(
+        [cell.forecaster(edge) for edge in range(len(cell.edges))],
+        cell.edges,
+        INPUTS,
+        edge_stride(cell.kind, 0),
+        next(cell.parameters()).device,
+    )
+
+
+class Tables:
+    """Everything that follows from which experts of a graph are alive."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.device = graph.device
+        self.inputs = graph.inputs
+        self.nodes = max(node for _, node in graph.edges) + 1 - graph.inputs
+        self.stride = graph.stride
         self._unmoved: dict[tuple[int, torch.dtype], Tensor] = {}
-        experts = _alive(cell)
+        experts = _alive(graph)
         _require_known(expert.name for expert in experts)
         terms = sorted((x for x in experts if x.name != NONE), key=lambda x: x.node)
-        states = self.nodes + (INPUTS if self.stride == 1 else 0)  # are slots of advice as well
-        builder = _Builder(terms, nodes=self.nodes, states=states, device=self.device)
+        states = self.nodes + (graph.inputs if self.stride == 1 else 0)  # are slots of advice as well
+        builder = _Builder(terms, graph, nodes=self.nodes, states=states)
         self.fan_outs = tuple(
             builder.fan_out(node, experts, stride=self.stride if node is None else 1)
             for node in (None, *range(self.nodes - 1))
         )
         self.packed, self.slot_count = builder.packed, builder.slot_count
-        names = cell.forecaster(0).names
+        names = graph.forecasters[0].names
         self.term_slots = builder.table(builder.slot_of[x] for x in terms)
         self.targets = builder.table(x.node for x in terms)
         self.mixture_index = torch.tensor(
@@ -160,8 +186,13 @@ class Tables:
         ]
         """By node, the terms that it adds up."""
         self.reductions = _reductions(experts) if self.stride == 2 else None
-        norms = [m for f in cell.forecasters for m in f.modules() if isinstance(m, nn.BatchNorm2d)]
+        norms = [m for f in graph.forecasters for m in f.modules() if isinstance(m, nn.BatchNorm2d)]
         self.batches = share_buffers([norms], "num_batches_tracked") if norms else None
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        """What is packed, with the reductions at the end."""
+        return [*self.packed, *([self.reductions.packed] if self.reductions else ())]
 
     def unmoved(self, channels: int, dtype: torch.dtype) -> Tensor:
         """Means 0 and scales 1 of all slots, as those without a batch norm have them; read only."""
@@ -180,11 +211,10 @@ class Tables:
 class _Builder:
     """Gives slots to experts and packs their weights, one fan-out after another."""
 
-    def __init__(
-        self, terms: Sequence[Expert], *, nodes: int, states: int, device: torch.device
-    ) -> None:
+    def __init__(self, terms: Sequence[Expert], graph: Graph, *, nodes: int, states: int) -> None:
         """Slots of the `nodes` come first, then those of other `states` that are advice."""
-        self.device = device
+        self.device = graph.device
+        self._inputs = graph.inputs
         self.packed: list[Tensor] = []
         self.slot_of: dict[Expert, int] = {}
         self.slot_count = states
@@ -193,7 +223,8 @@ class _Builder:
 
     def fan_out(self, node: int | None, alive: Iterable[Expert], *, stride: int) -> FanOut:
         """Tables of the experts that read a node, or the inputs."""
-        states = range(INPUTS) if node is None else range(node + INPUTS, node + INPUTS + 1)
+        first = 0 if node is None else self._inputs + node
+        states = range(first, self._inputs if node is None else first + 1)
         experts = sorted((x for x in alive if x.source in states), key=lambda x: (x.source, x.edge))
         convolutions = [x for name in CONVOLUTIONS for x in experts if x.name == name]
         separable = [x for x in convolutions if CONVOLUTIONS[x.name].stages == 2]
@@ -320,13 +351,14 @@ class _Builder:
         return torch.tensor(list(numbers), dtype=torch.int32, device=self.device)
 
 
-def _alive(cell: SearchCell) -> list[Expert]:
-    """All experts of a cell, edge by edge."""
+def _alive(graph: Graph) -> list[Expert]:
+    """All experts of a graph, edge by edge."""
     found = []
-    for edge, (source, target) in enumerate(cell.edges):
-        forecaster = cell.forecaster(edge)
+    for edge, ((source, target), forecaster) in enumerate(
+        zip(graph.edges, graph.forecasters, strict=True)
+    ):
         found += [
-            Expert(edge, source, target - INPUTS, name, forecaster.experts[name])
+            Expert(edge, source, target - graph.inputs, name, forecaster.experts[name])
             for name in forecaster.names
             if name in forecaster.experts
         ]

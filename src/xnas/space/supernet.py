@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.nn import Forecaster
 from xnas.nn.operations import fuse
-from xnas.nn.partial import require_divisible, require_whole
+from xnas.nn.partial import require_divisible
 from xnas.space.cell import SearchCell
 from xnas.space.cell_genotype import CellKind
 from xnas.space.layout import cell_kinds, edge_stride
@@ -24,6 +24,7 @@ from xnas.space.parent import ParentNetwork, require_sizes
 
 if TYPE_CHECKING:
     from xnas.space.fused_cell import FusedCell
+    from xnas.space.fused_partial_cell import FusedPartialCell
     from xnas.space.spaces import SearchSpace
 
 LEAST_CELLS = 3  # two of them reductions
@@ -90,7 +91,7 @@ class Supernet(ParentNetwork):
             )
             inputs = (inputs[1], space.nodes * channels)
         self.cells = nn.ModuleList(built)
-        self._fused: list[FusedCell] = []
+        self._fused: list[FusedCell | FusedPartialCell] = []
         self.classifier = nn.Linear(inputs[1], num_classes)
 
     def logits(self, x: Tensor, mixtures: Mapping[str, Tensor]) -> Tensor:
@@ -113,14 +114,13 @@ class Supernet(ParentNetwork):
 
     def fuse(self) -> None:
         """Compute what the cells compute by fewer and larger calls; again after deletions."""
-        require_whole(self)
         if self.normal_mixture.is_cuda:
             self.to(memory_format=torch.channels_last)
-        from xnas.space.fused_cell import FusedCell  # noqa: PLC0415 - brings Triton
+        from xnas.space.fused_partial_cell import fused_cell  # noqa: PLC0415 - brings Triton
 
         fuse(self)
         try:
-            self._fused = [FusedCell(cell) for cell in self._cells()]
+            self._fused = [fused_cell(cell) for cell in self._cells()]
         except ConfigError:  # an operation without a fused form
             self.unfuse()
             raise
