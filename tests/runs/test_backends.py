@@ -15,6 +15,8 @@ from xnas.engine.distributed import Ranks
 from xnas.runs.backends import fuse_if_possible, is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_plan import resolve
+from xnas.space import SPACES
+from xnas.space.supernet import Supernet
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -38,6 +40,15 @@ class Fusable(nn.Module):
 class Stubborn(nn.Module):
     def fuse(self):
         raise ConfigError("the fused backend does not know the operation 'swirl'")
+
+
+def without_kernels():
+    """A supernet of our own modules, some of which have none."""
+    return Supernet(SPACES["nasnet"], num_classes=2, cells=3, channels=4)
+
+
+BF16_CAPTURED = "precision bf16, for the captured backend on a GPU"
+UNKNOWN = "'conv_7x1_1x7' has no fused form; use the reference backend for a space with it"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +87,28 @@ class Stubborn(nn.Module):
             ("reference", "fp32"),
             ["backend reference: the Plain of the space darts has no fused form"],
         ),
+        ({"backend": "captured"}, GPU, Fusable, ("captured", "bf16"), [BF16_CAPTURED]),
+        (
+            {"space": "nasnet"},
+            GPU,
+            without_kernels,
+            ("captured", "bf16"),
+            [f"backend captured: the operation {UNKNOWN}", BF16_CAPTURED],
+        ),
+        (
+            {"space": "nasnet", "precision": "fp32"},
+            GPU,
+            without_kernels,
+            ("captured", "fp32"),
+            [f"backend captured: the operation {UNKNOWN}"],
+        ),
+        (
+            {"space": "nasnet", "accounting": "sample"},
+            GPU,
+            without_kernels,
+            ("reference", "fp32"),
+            ["backend reference: accounting sample needs plain modules"],
+        ),
         (
             {},
             GPU,
@@ -111,6 +144,11 @@ def test_what_cannot_be_fused_is_reported_on_request(supernet, words):
         fuse_if_possible(planned(CPU, backend="fused"), supernet(), CPU)
 
 
+def test_there_is_nothing_to_capture_on_a_cpu():
+    with pytest.raises(ConfigError, match="backend captured needs a GPU; use --backend reference"):
+        planned(CPU, backend="captured")
+
+
 def test_the_fused_backend_has_no_rewards_by_sample():
     with pytest.raises(ConfigError, match=r"accounting sample asks for one a sample; use --backend ref"):
         SearchConfig(backend="fused", accounting="sample")
@@ -123,9 +161,11 @@ def test_the_fused_backend_has_no_rewards_by_sample():
         ("fused", "cpu", 1, False),
         ("fused", "cuda", 2, False),
         ("reference", "cuda", 1, False),
+        ("captured", "cuda", 1, True),
+        ("captured", "cuda", 2, False),
     ],
 )
-def test_rounds_are_captured_by_the_fused_backend_on_one_gpu(backend, device, size, captured):
+def test_rounds_are_captured_on_one_gpu_unless_by_the_reference_backend(backend, device, size, captured):
     computing = SimpleNamespace(device=torch.device(device), ranks=Ranks(size=size))
     assert is_captured(computing, backend) == captured
 

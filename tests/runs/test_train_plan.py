@@ -64,8 +64,11 @@ def test_the_device_decides_backend_and_precision():
     gpu = planned(device="cuda")
     assert (gpu.backend, gpu.precision, gpu.settings.autocast) == ("fused", "bf16", True)
     assert planned(device="cuda", precision="fp32", backend="reference").config.precision == "fp32"
-    with pytest.raises(ConfigError, match="backend fused needs a GPU; use --backend reference or auto"):
-        planned(backend="fused")
+    captured = planned(device="cuda", backend="captured")
+    assert (captured.backend, captured.precision) == ("captured", "bf16")
+    for backend in ("fused", "captured"):
+        with pytest.raises(ConfigError, match=f"backend {backend} needs a GPU; use --backend reference"):
+            planned(backend=backend)
 
 
 def test_the_engine_gets_the_numbers_of_the_recipe():

@@ -1,6 +1,7 @@
-"""How a search computes: plain modules, or experts fused and whole rounds captured.
+"""How a search computes: plain modules, plain modules whose rounds are captured, or fused experts.
 
-Both compute the same; `reference` reads like the paper, `fused` is fast on a GPU.
+All compute the same. `reference` reads like the paper, `fused` is fast on a GPU, and `captured` is for
+supernets without kernels: it saves the host the launches, of which a round has tens of thousands.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from xnas.runs.search_plan import SearchPlan
 
 
 def fuse_if_possible(plan: SearchPlan, supernet: nn.Module, device: torch.device) -> SearchPlan:
-    """Fuse the supernet if the plan says so; return the plan, with the plain backend if it cannot be.
+    """Fuse the supernet if the plan says so; return the plan, with another backend if it cannot be.
 
     A user who asked for the fused backend gets an error instead.
     """
@@ -27,14 +28,21 @@ def fuse_if_possible(plan: SearchPlan, supernet: nn.Module, device: torch.device
     obstacle = _fuse(supernet, plan.options) if plan.backend == "fused" else None
     if obstacle and not chosen:
         raise ConfigError(f"backend fused: {obstacle}; use --backend reference, or auto")
-    if obstacle:
+    if obstacle and plan.options.accounting == "update" and _is_ours(supernet):
+        plan = replace(plan, backend="captured")
+    elif obstacle:
         plan = replace(plan, backend="reference", precision=plan.options.precision or "fp32")
     notes = []
     if chosen and gpu:
-        notes.append(f"backend reference: {obstacle}" if obstacle else "backend fused, for a GPU")
+        notes.append(f"backend {plan.backend}{f': {obstacle}' if obstacle else ', for a GPU'}")
     if plan.options.precision is None and plan.precision == "bf16":
-        notes.append("precision bf16, for the fused backend on a GPU")
+        notes.append(f"precision bf16, for the {plan.backend} backend on a GPU")
     return replace(plan, notes=(*plan.notes, *notes))
+
+
+def _is_ours(supernet: nn.Module) -> bool:
+    """Whether PyTorch's modules and ours compute it: those of others may not suit a CUDA graph."""
+    return all(type(m).__module__.partition(".")[0] in ("torch", "xnas") for m in supernet.modules())
 
 
 def _fuse(supernet: nn.Module, options: SearchConfig) -> str | None:
@@ -52,8 +60,8 @@ def _fuse(supernet: nn.Module, options: SearchConfig) -> str | None:
 
 
 def is_captured(engine: Search | Training, backend: str) -> bool:
-    """Whether rounds or steps are captured in a CUDA graph: by the fused backend, on one GPU."""
-    return backend == "fused" and engine.device.type == "cuda" and engine.ranks.alone
+    """Whether rounds or steps are captured in a CUDA graph: on one GPU, unless by `reference`."""
+    return backend != "reference" and engine.device.type == "cuda" and engine.ranks.alone
 
 
 def shared_by(ranks: Ranks, batch_size: int, device: torch.device) -> list[str]:

@@ -33,12 +33,13 @@ class DeviceOptions(Options):
 class ComputeOptions(DeviceOptions):
     """Where and how a run computes."""
 
-    backend: Literal["auto", "reference", "fused"] = option("auto", on_resume="change")
-    """reference: plain PyTorch modules. fused: fast kernels and, on a GPU, CUDA graphs. auto: fused on a
-    GPU where possible, else reference."""
+    backend: Literal["auto", "reference", "captured", "fused"] = option("auto", on_resume="change")
+    """reference: plain PyTorch modules. captured: the same, replayed as CUDA graphs on a GPU. fused:
+    fast kernels and, on a GPU, CUDA graphs. auto: on a GPU fused or, where there are no kernels,
+    captured; else reference."""
     precision: Literal["fp32", "bf16"] | None = None
-    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused
-    backend), else fp32; fp32 with --faithful."""
+    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused or
+    the captured backend), else fp32; fp32 with --faithful."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ class SearchPlan:
     guards: Guards
     include_none: bool
     auto_augment: bool
-    backend: Literal["reference", "fused"]
+    backend: Literal["reference", "captured", "fused"]
     """Of an automatic choice the best for the device; `fuse_if_possible` may step back from it."""
     precision: Literal["fp32", "bf16"]
     recipe: Recipe
@@ -121,7 +121,11 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         notes.append(f"{first.cells} {usual.cells_unit} of {first.channels} channels, {whose}")
     if len(stages) > 1:
         notes.append(f"{len(stages)} stages of {', '.join(str(s.span.epochs) for s in stages)} epochs")
-    fused = options.backend == "fused" or (options.backend == "auto" and gpu)
+    backend = options.backend
+    if backend == "auto":
+        backend = "fused" if gpu else "reference"
+    if backend == "captured" and not gpu:
+        raise ConfigError("backend captured needs a GPU; use --backend reference or auto")
     return SearchPlan(
         options=options,
         epochs=epochs,
@@ -136,8 +140,8 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         guards=_guards(options, recipe),
         include_none=none_by_default(options) if options.include_none is None else options.include_none,
         auto_augment=options.faithful if options.auto_augment is None else options.auto_augment,
-        backend="fused" if fused else "reference",
-        precision=_precision(options, recipe, bf16=fused and gpu),
+        backend=backend,
+        precision=_precision(options, recipe, bf16=gpu and backend != "reference"),
         recipe=recipe,
         stages=stages,
         notes=tuple(notes),

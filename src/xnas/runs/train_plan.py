@@ -39,7 +39,7 @@ class TrainPlan:
     """The recipe that they amount to."""
     network: NetworkSpec
     steps_per_epoch: int
-    backend: Literal["reference", "fused"]
+    backend: Literal["reference", "captured", "fused"]
     precision: Literal["fp32", "bf16"]
     notes: tuple[str, ...] = ()
     """A line for each choice."""
@@ -122,15 +122,17 @@ def resolve(
         recipe, spec = replace(recipe, channels=channels), spec.but(channels=channels)
         notes += [note] if note else []
     gpu = device.type == "cuda"
-    fused = options.backend == "fused" or (options.backend == "auto" and gpu)
-    if fused and not gpu:
-        raise ConfigError("backend fused needs a GPU; use --backend reference or auto")
+    backend = options.backend
+    if backend == "auto":
+        backend = "fused" if gpu else "reference"
+    if backend != "reference" and not gpu:
+        raise ConfigError(f"backend {backend} needs a GPU; use --backend reference or auto")
     return TrainPlan(
         options=options,
         recipe=recipe,
         network=spec,
         steps_per_epoch=steps,
-        backend="fused" if fused else "reference",
+        backend=backend,
         precision=options.precision or ("bf16" if gpu else "fp32"),
         notes=tuple(notes),
     )
