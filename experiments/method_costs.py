@@ -60,12 +60,23 @@ class MethodTiming(Job):
         return BenchMethodsConfig(**{**self.options, "methods": (self.method,)}, device=device)
 
 
+def divisible(channels: int, method: str, space: str) -> int:
+    """The fewest channels from these on that a method's parts divide."""
+    parts = METHODS[method].recipe_on(space).partial_channels or 1
+    return -(-channels // parts) * parts
+
+
 JOBS = tuple(
     MethodTiming(
         name=f"{space}-{method}",
         method=method,
         data="noise",
-        options={"methods": method, "space": space, **sizes},
+        options={
+            "methods": method,
+            "space": space,
+            **sizes,
+            "channels": divisible(sizes["channels"], method, space),
+        },
         planned=PLANNED,
     )
     for space, sizes in SIZES.items()

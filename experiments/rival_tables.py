@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jobs import Record
+from jobs import Record, ResultsFile
 from result_tables import Results, gib, seconds_of, spread, table_of_measured
 from search_tables import milliseconds
 from searches import SETS, SearchJob
@@ -27,9 +27,9 @@ def defaults(results: Results) -> str:
     """The present default of the DARTS space, and NAS-Bench-201 with rewards at the best temperature."""
     rows: list[tuple[str, list[str] | None]] = []
     measured = []
-    for name, key in (("present", "accuracy"), ("temperature", "test_200")):
+    for name, space in (("present", "darts"), ("temperature", "nasbench201")):
         lines = results.measured(SETS[name])
-        ends = [line["epochs"][-1]["truth"][key] for line in lines]
+        ends = [line["epochs"][-1]["truth"][TRUTHS[space]] for line in lines]
         row = [name, f"{len(lines)} of {len(SETS[name])}", spread(ends)] if ends else None
         rows.append((f"`{name}`", row))
         measured += lines
@@ -37,6 +37,27 @@ def defaults(results: Results) -> str:
     return table_of_measured(measured, header, rows, COMMAND.format("SET"))
 
 
+def stopped(results: Results) -> str:
+    """Searches that ended with their machine: how far they were, and what their cell was worth then."""
+    lines = ResultsFile(results.folder / STOPPED).lines()
+    rows = [
+        (
+            f"`{line['job']}`",
+            [
+                f"`{line['command']}`",
+                f"{line['stopped_after']} of {line['settings']['epochs']}",
+                f"{line['epochs'][-1]['truth'][TRUTHS[line['space']]]:.2f}",
+            ],
+        )
+        for line in lines
+    ]
+    header = ("search", "epochs", "accuracy of the cell then, %")
+    return table_of_measured(lines, header, rows, "")
+
+
+TRUTHS = {"darts": "accuracy", "nasbench201": "test_200"}
+"""The number that counts of what is known, or judged, of a cell."""
+STOPPED = "stopped_searches.jsonl"
 COST = ("per round", "memory", "in all")
 COMMAND = "python experiments/searches.py --set {} --data-dir DIR --truth FILE"
 

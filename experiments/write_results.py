@@ -191,6 +191,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "rivals": rival_tables.benchmark,
     "rivals-darts": rival_tables.darts,
     "defaults": rival_tables.defaults,
+    "stopped": rival_tables.stopped,
     "rounds": cost_tables.rounds,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
