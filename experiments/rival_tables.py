@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jobs import Record, ResultsFile
-from result_tables import Results, gib, seconds_of, spread, table_of_measured
+from result_tables import Results, gib, machines, seconds_of, spread, table_of_measured
 from search_tables import milliseconds
 from searches import SETS, SearchJob
 from xnas.methods.published import BENCHMARK
@@ -52,7 +52,7 @@ def stopped(results: Results) -> str:
         for line in lines
     ]
     header = ("search", "epochs", "accuracy of the cell then, %")
-    return table_of_measured(lines, header, rows, "")
+    return table_of_measured(lines, header, rows, "") or machines(lines)
 
 
 TRUTHS = {"darts": "accuracy", "nasbench201": "test_200"}

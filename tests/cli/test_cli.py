@@ -39,7 +39,7 @@ from xnas.cli import COMMANDS, app, main
         (("search", "--pretrained"), "xnas search has no option --pretrained; see xnas search --help\n"),
         (
             ("search", "--backend", "fast"),
-            "--backend must be auto, reference or fused, got 'fast'; see xnas search --help\n",
+            "--backend must be auto, reference, captured or fused, got 'fast'; see xnas search --help\n",
         ),
         (("repro",), "xnas has no command 'repro'; did you mean reproduce? there are: fit, search"),
         (("evaluate",), "xnas: xnas evaluate needs RUN; see xnas evaluate --help\n"),

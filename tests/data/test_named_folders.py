@@ -53,7 +53,7 @@ def test_a_part_that_is_missing_is_named(tmp_path):
 
 def test_freiburg_has_the_images_that_a_fold_lists(tmp_path):
     make_freiburg(tmp_path / "freiburg_groceries_dataset")
-    for fold in range(5):
+    for fold in (0, 4):
         data = load_data("freiburg", data_dir=tmp_path, fold=fold)
         middle = data.test_images[:, 0, 48, 48].tolist()  # an image's red is its number
         assert middle == [number for number in range(30) if number % 5 == fold]

@@ -417,7 +417,7 @@ def test_a_search_goes_on_with_the_backend_that_it_is_given(tmp_path, stopped_ru
         ),
         ({"truth": "x.csv"}, "a resumed run keeps its --truth"),
         ({"warp": 1}, "a run has no setting --warp; leave it out: only --backend"),
-        ({"backend": "warp"}, "backend must be auto, reference or fused, got 'warp'"),
+        ({"backend": "warp"}, "backend must be auto, reference, captured or fused, got 'warp'"),
     ],
 )
 def test_settings_that_say_which_rounds_are_played_are_not_given_anew(
