@@ -4,6 +4,7 @@ from functools import partial
 
 from xnas.cli.method_description import (
     method_lines,
+    method_table,
     needs_of,
     recipe_words,
     rule_of,
@@ -11,6 +12,7 @@ from xnas.cli.method_description import (
 )
 from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod, Stage
 from xnas.methods.gdas import gdas
+from xnas.methods.measured import Measured
 
 
 def test_a_recipe_is_the_numbers_that_it_fixes():
@@ -52,6 +54,15 @@ def test_a_space_without_stages_says_why():
     lines = method_lines("pdarts")
     assert any(line.startswith("on nasbench201: pdarts deepens") for line in lines)
     assert "  stage 3: epochs 25, cells 17, experts 3" in lines
+
+
+def test_costs_are_measured_ones_or_marked_as_estimates(monkeypatch):
+    monkeypatch.setattr("xnas.cli.method_description.MEASURED", {"gdas": Measured(0.98, 3.4)})
+    rows = {line.split()[0]: line.split() for line in method_table() if line}
+    assert rows["gdas"][1:4] == ["0.98", "3.4", "GiB"]
+    assert rows["darts"][1:4] == ["~1.0", "as", "xnas"]
+    assert rows["pc-darts"][1:3] == ["<1.0", "less"]
+    assert "measured on one H200: 0.98 rounds of xnas, 3.4 GiB" in method_lines("gdas")
 
 
 def test_methods_without_figures_say_so():

@@ -9,7 +9,8 @@ from xnas.cli.method_record import method_record
 from xnas.methods import METHODS
 
 SUMMARY = {
-    *("name", "summary", "paper", "passes", "round_cost", "memory", "needs", "error", "error_source"),
+    *("name", "summary", "paper", "passes", "round_cost", "measured_round_cost", "measured_gib"),
+    *("memory", "needs", "error", "error_source"),
 }
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, RegisteredMethod
 from xnas.methods.costs import relative_cost
+from xnas.methods.measured import MEASURED
 from xnas.methods.published import BENCHMARK, CIFAR10, SOURCES
 from xnas.methods.recipe import NO_RECIPE, Recipe, Stage
 
@@ -39,7 +40,8 @@ def method_table() -> list[str]:
     return [
         *(line.rstrip() for line in lines),
         "",
-        "round: cost in rounds of xnas, estimated from the number of passes; memory: compared with xnas",
+        "round: cost in rounds of xnas, and memory, as measured on one H200 on the DARTS space;",
+        "  ~ and < are estimates from the number of passes; their memory is compared with that of xnas",
         "error: of the published cell on CIFAR-10 in percent, with its source:",
         "  " + ", ".join(f"{source[0]} {words}" for source, words in SOURCES.items()),
         "xnas methods NAME prints rule, recipe and departures of one; docs/methods.md helps to choose",
@@ -61,6 +63,8 @@ def method_lines(name: str) -> list[str]:
             f"a round: {entry.costs} (passes by the weights W, mixtures M, both J, forward F), "
             f"{_times(entry.costs)} rounds of xnas"
         )
+    if measured := MEASURED.get(name):
+        lines.append(f"measured on one H200: {measured.rounds:.2f} rounds of xnas, {measured.gib} GiB")
     lines += ["", *rule_of(entry).splitlines(), ""]
     for space in SHOWN_SPACES:
         lines += list(_protocol(entry, space))
@@ -115,11 +119,11 @@ def needs_of(entry: RegisteredMethod) -> str:
 
 
 def _row(name: str, entry: RegisteredMethod) -> tuple[str, ...]:
-    figure = CIFAR10.get(name)
+    figure, measured = CIFAR10.get(name), MEASURED.get(name)
     return (
         name,
-        _times(entry.costs),
-        MEMORY.get(name, "as xnas"),
+        f"{measured.rounds:.2f}" if measured else _times(entry.costs),
+        f"{measured.gib} GiB" if measured else MEMORY.get(name, "as xnas"),
         needs_of(entry),
         "-" if figure is None else f"{figure} {figure.source[0]}",
         entry.paper or "-",
@@ -145,7 +149,7 @@ def _protocol(entry: RegisteredMethod, space: str) -> Iterator[str]:
 def _times(costs: str) -> str:
     less = costs.removeprefix("less than ")
     times = relative_cost(less)
-    return "-" if times is None else f"{'<' if less != costs else ''}{times:.1f}"
+    return "-" if times is None else f"{'<' if less != costs else '~'}{times:.1f}"
 
 
 def _figures(name: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from xnas.cli.method_description import (
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, RegisteredMethod
 from xnas.methods.costs import relative_cost
+from xnas.methods.measured import MEASURED
 from xnas.methods.published import BENCHMARK, CIFAR10
 from xnas.methods.recipe import Recipe, Stage
 
@@ -39,7 +40,7 @@ def method_record(name: str) -> dict[str, Any]:
 
 
 def _summary(name: str) -> dict[str, Any]:
-    entry, figure = METHODS[name], CIFAR10.get(name)
+    entry, figure, measured = METHODS[name], CIFAR10.get(name), MEASURED.get(name)
     needs = needs_of(entry)
     return {
         "name": name,
@@ -47,6 +48,8 @@ def _summary(name: str) -> dict[str, Any]:
         "paper": entry.paper or None,
         "passes": entry.costs or None,
         "round_cost": relative_cost(entry.costs.removeprefix("less than ")),
+        "measured_round_cost": None if measured is None else measured.rounds,
+        "measured_gib": None if measured is None else measured.gib,
         "memory": MEMORY.get(name, "as xnas"),
         "needs": [] if needs == "-" else needs.split(", "),
         "error": None if figure is None else figure.error,
