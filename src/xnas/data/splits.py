@@ -53,10 +53,19 @@ def held_out(labels: Tensor, *, share: float, seed: int) -> tuple[Tensor, Tensor
     grouped = _grouped_by_class(labels, stream(seed, "held out"))
     counts = torch.bincount(labels.cpu())
     for members in torch.split(grouped, counts[counts > 0].tolist()):
-        out = min(max(round(share * len(members)), 1), len(members) - 1)
+        out = held_of_class(len(members), share)
         held.append(members[:out])
         kept.append(members[out:])
     return torch.cat(kept).sort().values, torch.cat(held).sort().values
+
+
+def held_of_class(images: int, share: float) -> int:
+    """How many images of a class `held_out` holds out.
+
+    >>> [held_of_class(images, 0.2) for images in (1, 2, 8)]
+    [0, 1, 2]
+    """
+    return min(max(round(share * images), 1), max(images - 1, 0))
 
 
 def held_out_note(count: int) -> str:

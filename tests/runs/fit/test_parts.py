@@ -34,6 +34,14 @@ def test_the_search_sees_no_validation_image_of_the_trainings():
     assert keys(data.searched(20).images) < keys(searched.images)
 
 
+def test_the_plan_counts_the_validation_images_that_the_split_holds_out():
+    images = replace(pictures(24), labels=torch.arange(24) % 3, classes=("a", "b", "c"))
+    facts = facts_of(images)
+    data = FitData(images, CONFIG, facts.validation)
+    assert facts.held == data.held == 6  # 2 of each 8, where a fifth of all is 5
+    assert facts.kept == 18
+
+
 def test_the_validation_part_follows_the_seed():
     labels = pictures().labels
     parts = [held_out(labels, share=0.2, seed=stream_seed(seed, "validation"))[1] for seed in (3, 4)]

@@ -38,6 +38,12 @@ def test_a_plan_fills_its_time_and_ends_in_it(minutes):
     assert LEAST_USED * 60 * minutes <= made.seconds <= AIM * 60 * minutes + 1e-9
 
 
+def test_the_plan_names_the_validation_images_of_the_split():
+    facts = Facts(images=1000, fewest=8, counts=(8,) * 125)
+    assert decided(plan(3, facts), "validation").choice == "250 images"  # 2 of 8, not a fifth of all
+    assert decided(plan(3), "validation").choice == "400 images"
+
+
 def test_the_stages_are_all_that_is_planned_in_their_order():
     made = plan(3)
     assert list(made.stages()) == ["search", "found", "random", "resnet", "end"]

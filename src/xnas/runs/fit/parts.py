@@ -63,7 +63,10 @@ def facts_of(images: Images) -> Facts:
     counts = torch.bincount(images.labels.cpu(), minlength=len(images.classes)).tolist()
     fewest = min(counts)
     return Facts(
-        images=len(images.labels), fewest=fewest, fewest_name=images.classes[counts.index(fewest)]
+        images=len(images.labels),
+        fewest=fewest,
+        fewest_name=images.classes[counts.index(fewest)],
+        counts=tuple(counts),
     )
 
 

@@ -116,11 +116,10 @@ def _require_time(minutes: float, speeds: Speeds, seconds: float, spent: float) 
 
 
 def _validation(facts: Facts) -> Decision:
-    held = facts.images - facts.kept
     why = "a fifth of the training images, to compare by"
     if facts.validation < VALIDATION_SHARE:
         why = f"{LARGEST_VALIDATION:,} are enough: a standard error of 0.4 points at 90 %"
-    return Decision(subject="validation", choice=f"{held:,} images", reason=why)
+    return Decision(subject="validation", choice=f"{facts.held:,} images", reason=why)
 
 
 def _search(facts: Facts, speeds: Speeds, seconds: float) -> tuple[PlannedSearch | None, Decision]:

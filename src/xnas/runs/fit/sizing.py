@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xnas.data.splits import held_of_class
 from xnas.errors import DatasetError
 from xnas.records.fitting import PlannedSearch, SearchSpeed, TrainSpeed
 from xnas.words import counted
@@ -44,6 +45,8 @@ class Facts:
     fewest: int
     """Of the class that has the fewest."""
     fewest_name: str = ""
+    counts: tuple[int, ...] = ()
+    """Images of every class; without them they count as one."""
 
     @property
     def validation(self) -> float:
@@ -51,9 +54,15 @@ class Facts:
         return min(VALIDATION_SHARE, LARGEST_VALIDATION / self.images)
 
     @property
+    def held(self) -> int:
+        """Images that are held out, as the split rounds them class by class."""
+        counts = self.counts or (self.images,)
+        return sum(held_of_class(count, self.validation) for count in counts)
+
+    @property
     def kept(self) -> int:
         """Images left to learn from."""
-        return round(self.images * (1 - self.validation))
+        return self.images - self.held
 
     @property
     def searchable(self) -> bool:
