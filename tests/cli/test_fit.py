@@ -12,7 +12,7 @@ from xnas.cli.fit import farewell
 from xnas.errors import FinishedError
 from xnas.records import Evaluation, FitCost, FitSummary
 from xnas.runs.fit import fit as job
-from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.fit.comparing import compare, gain_of_search, lead_of_baseline
 from xnas.runs.fit.plan_file import PLAN, plan_text, summary_text
 from xnas.runs.fit.plan_file import SUMMARY as END
 from xnas.runs.results import FitResult
@@ -36,6 +36,7 @@ SUMMARY = FitSummary(
     missing={"pretrained": "no weights at hand"},
     comparison=compare(ROWS, ANSWERS),
     gain=gain_of_search(ROWS, ANSWERS),
+    behind=lead_of_baseline(ROWS, ANSWERS),
     images=100,
     test=TEST,
     files=("model.onnx", "model.pt2"),
@@ -48,6 +49,8 @@ def test_the_end_has_the_table_the_verdict_the_test_and_the_next_command():
     text = farewell(RESULT)
     assert "small ResNet" in text
     assert "a baseline wins: the small ResNet is 10.0 points better than the found cell" in text
+    assert "by the weights of the last epoch, which are exported" in text
+    assert "the seconds of the found cell have its search in them" in text
     assert "pretrained: no weights at hand" in text
     assert "its test accuracy: 75.00 % of 20 images" in text
     assert "0.9 of 1 minutes" in text

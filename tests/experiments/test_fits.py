@@ -14,7 +14,7 @@ from result_tables import Results
 from xnas import FitConfig
 from xnas.cli import app
 from xnas.records import FitCost, FitSummary
-from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.fit.comparing import compare, gain_of_search, lead_of_baseline
 from xnas.runs.results import FitResult
 
 ALL = [job for jobs in SETS.values() for job in jobs]
@@ -25,6 +25,7 @@ SUMMARY = FitSummary(
     missing={},
     comparison=compare(ROWS, ANSWERS),
     gain=gain_of_search(ROWS, ANSWERS),
+    behind=lead_of_baseline(ROWS, ANSWERS),
     images=100,
     test=None,
     files=(),

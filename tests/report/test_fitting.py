@@ -6,7 +6,7 @@ from fitting import SMALL_PLAN, answers, row
 
 from xnas.records import Decision, FitCost, FitSummary
 from xnas.report.fitting import fit_table, plan_table, verdict
-from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.fit.comparing import compare, gain_of_search, lead_of_baseline
 
 
 def test_the_plan_has_one_line_per_decision():
@@ -34,6 +34,7 @@ def said(*rows, **right):
         missing={},
         comparison=compare(rows, told),
         gain=gain_of_search(rows, told),
+        behind=lead_of_baseline(rows, told),
         images=100,
         test=None,
         files=(),
@@ -56,12 +57,24 @@ def test_a_baseline_that_wins_and_a_lead_within_noise_are_said_plainly():
     rows = row("found", 0.90), row("random", 0.89), row("resnet", 0.91)
     text = said(*rows, found=90, random=89, resnet=91)
     assert "that is within noise: both may be equally good" in text
-    assert "a baseline wins: the small ResNet is 1.0 points better than the found cell" in text
+    lead = "a baseline comes first: the small ResNet is 1.0 points better than the found cell"
+    assert f"{lead}, which is within noise" in text
     assert "+1.0 points (1 image only it answers rightly, 0 only the other; p = 1" in text
     assert "which is within noise" in text
     text = said(row("published", 0.90), row("pretrained", 0.99), published=90, pretrained=99)
-    assert "the pretrained model is 9.0 points better than the published cell" in text
+    assert "a baseline wins: the pretrained model is 9.0 points better than the published cell" in text
     assert "against the random one" not in text
+
+
+def test_a_baseline_that_leads_has_a_test_of_its_own_against_the_found_cell():
+    rows = row("found", 0.90), row("random", 0.91, parameters=2000), row("resnet", 0.91)
+    text = said(*rows, found=90, random=91, resnet=91)
+    assert "the small ResNet, as accurate as the random cell (0 images" in text
+    lead = "a baseline comes first: the small ResNet is 1.0 points better than the found cell"
+    test = "1 image only it answers rightly, 0 only the other; p = 1, McNemar's exact test"
+    assert f"{lead} ({test}), which is within noise" in text
+    text = said(row("found", 0.9, parameters=2000), row("random", 0.9), found=90, random=90)
+    assert "a baseline comes first: the random cell is as accurate as the found cell, which" in text
 
 
 def test_equal_accuracies_are_called_so():

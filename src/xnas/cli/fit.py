@@ -78,15 +78,16 @@ def _finished(out: Path) -> FitResult:
 
 def farewell(result: FitResult) -> str:
     """The table, what it says, the test, the files and the next command."""
-    from xnas.report.fitting import fit_table, verdict  # noqa: PLC0415
+    from xnas.report.fitting import SECONDS, WEIGHTS, fit_table, verdict  # noqa: PLC0415
     from xnas.runs.fit.punctuality import time_line  # noqa: PLC0415
 
     summary, test = result.summary, result.summary.test
     lines = ["", fit_table(summary.rows, summary.missing), ""]
     lines.append(
-        f"validation on {summary.images:,} images that no training saw, with 95 % intervals; latency "
-        f"of one image on {result.winner.cost.latency.device}"
+        f"validation on {summary.images:,} images that no training saw, {WEIGHTS}, with 95 % intervals; "
+        f"latency of one image on {result.winner.cost.latency.device}"
     )
+    lines += [SECONDS] * any(row.name == "found" for row in summary.rows)
     lines += verdict(summary)
     if test is None:
         lines.append("there are no test images; accuracy on other images may be lower than validation")

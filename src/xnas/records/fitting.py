@@ -249,6 +249,8 @@ class FitSummary:
     """The best by validation, and the second."""
     gain: Comparison | None
     """The found cell and the random one; None without a search."""
+    behind: Comparison | None = None
+    """The best and the found (or published) cell, where a baseline is the best."""
     images: int
     """Validation images."""
     test: Evaluation | None
@@ -272,12 +274,18 @@ class FitSummary:
             "rows": rows,
             "comparison": _part(Comparison, saved["comparison"], "comparison"),
             "gain": _optional(Comparison, saved["gain"], "gain"),
+            "behind": _optional(Comparison, saved.get("behind"), "behind"),
             "test": test,
             "files": tuple(saved["files"]),
             "cost": _part(FitCost, saved["cost"], "cost"),
         }
         summary = cls(**{**saved, **parts})
         require_numbers(summary)
+        pairs = [pair for pair in (summary.comparison, summary.gain, summary.behind) if pair]
+        names = {row.name for row in rows}
+        for name in (name for pair in pairs for name in (pair.first, pair.second)):
+            if name not in names:
+                raise ValueError(f"there is no row {name!r}, which is compared")
         return summary
 
 

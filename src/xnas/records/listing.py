@@ -31,8 +31,8 @@ class ListedRun:
     """Epochs that have ended; of a sampling, evaluations."""
     planned: int | None = None
     validation: float | None = None
-    """Accuracy on held-out images, a share. In a search it is the supernet's, in a sampling the best
-    cell's."""
+    """Accuracy on held-out images, a share: in a training that of the last weights, in a search the
+    supernet's, in a sampling the best cell's."""
     test: float | None = None
     """Accuracy on test images, a share."""
     truth: float | None = None

@@ -21,6 +21,9 @@ BASELINES = {
     "resnet": "the small ResNet",
     "pretrained": "the pretrained model",
 }
+WEIGHTS = "by the weights of the last epoch, which are exported"
+"""Whose accuracies are compared: the best of many epochs on few images would flatter a network."""
+SECONDS = "the seconds of the found cell have its search in them"
 NAMES = {"found": "the found cell", "published": "the published cell"} | BASELINES
 HEADER = ("", "network", "validation", "parameters", "MACs", "latency", "seconds")
 
@@ -60,7 +63,7 @@ def accuracy_text(row: FitRow) -> str:
 
 def verdict(summary: FitSummary) -> list[str]:
     """What the comparisons say, in sentences."""
-    comparison, gain, rows = summary.comparison, summary.gain, summary.rows
+    comparison, gain = summary.comparison, summary.gain
     winner, second = NAMES[comparison.first], NAMES[comparison.second]
     lead = f"as accurate as {second}"
     if comparison.lead:
@@ -68,15 +71,24 @@ def verdict(summary: FitSummary) -> list[str]:
     lines = [f"best by validation: {winner}, {lead} ({_test(comparison)})"]
     if not comparison.clear:
         lines.append("that is within noise: both may be equally good")
-    if comparison.first in BASELINES:
-        main = next(row for row in rows if row.name not in BASELINES)
-        behind = 100 * (summary.winner.accuracy - main.accuracy)
-        lines.append(f"a baseline wins: {winner} is {behind:.1f} points better than {NAMES[main.name]}")
+    if summary.behind is not None:
+        told = "" if summary.behind == comparison else f" ({_test(summary.behind)})"
+        lines.append(f"{_baseline(summary.behind)}{told}{_noise(summary.behind)}")
     if gain is not None:
-        noise = "" if gain.clear else ", which is within noise"
-        points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){noise}"
+        points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){_noise(gain)}"
         lines.append(f"the found cell against the random one: {points}")
     return lines
+
+
+def _baseline(pair: Comparison) -> str:
+    """A baseline that is best by validation, against the cell that it is a baseline of."""
+    says = "a baseline wins" if pair.clear else "a baseline comes first"
+    better = f"{100 * pair.lead:.1f} points better than" if pair.lead else "as accurate as"
+    return f"{says}: {NAMES[pair.first]} is {better} {NAMES[pair.second]}"
+
+
+def _noise(pair: Comparison) -> str:
+    return "" if pair.clear else ", which is within noise"
 
 
 def _test(pair: Comparison) -> str:

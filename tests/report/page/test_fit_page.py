@@ -10,7 +10,7 @@ from xnas.report.page.blocks import Command, DataTable, Facts, Link, Notice, Tex
 from xnas.report.page.fit_page import fit_page, size_chart
 from xnas.report.page.frame import render
 from xnas.report.page.stories import FitStory, RunHead
-from xnas.runs.fit.comparing import compare, gain_of_search
+from xnas.runs.fit.comparing import compare, gain_of_search, lead_of_baseline
 
 ROWS = (row("found", 0.8, parameters=5000), row("random", 0.79), row("resnet", 0.9))
 ANSWERS = answers(found=80, random=79, resnet=90)
@@ -19,6 +19,7 @@ SUMMARY = FitSummary(
     missing={"pretrained": "no weights at hand"},
     comparison=compare(ROWS, ANSWERS),
     gain=gain_of_search(ROWS, ANSWERS),
+    behind=lead_of_baseline(ROWS, ANSWERS),
     images=100,
     test=None,
     files=(),
@@ -50,6 +51,8 @@ def test_the_first_screen_has_the_winner_the_table_and_what_it_says():
     assert values["Time"] == "2 min 35 s"
     assert "Test accuracy" not in values
     networks = tables(page)[0]
+    assert "accuracy by the weights of the last epoch, which are exported" in networks.caption
+    assert "the seconds of the found cell have its search in them" in networks.caption
     assert networks.rows[0][0] == "small ResNet"
     assert networks.rows[1][0] == Link("found cell", "found/report.html")
     assert networks.strong == (0,)

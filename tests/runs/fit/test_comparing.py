@@ -4,7 +4,14 @@ import pytest
 import torch
 from fitting import answers, row
 
-from xnas.runs.fit.comparing import compare, gain_of_search, mcnemar, paired, wilson_interval
+from xnas.runs.fit.comparing import (
+    compare,
+    gain_of_search,
+    lead_of_baseline,
+    mcnemar,
+    paired,
+    wilson_interval,
+)
 
 
 def test_the_interval_is_wilsons():
@@ -43,3 +50,13 @@ def test_the_gain_of_a_search_is_that_over_the_random_cell():
     gain = gain_of_search(rows, answers(found=90, random=80, resnet=95))
     assert (gain.first, gain.second, gain.lead, gain.clear) == ("found", "random", 0.1, True)
     assert gain_of_search(rows[1:], {}) is None
+
+
+def test_a_baseline_that_is_best_is_tested_against_the_cell_it_is_compared_with():
+    rows = [row("found", 0.8), row("random", 0.9), row("resnet", 0.95)]
+    right = answers(found=80, random=90, resnet=95)
+    behind = lead_of_baseline(rows, right)
+    assert (behind.first, behind.second, behind.lead) == ("resnet", "found", 0.15)
+    published = lead_of_baseline([rows[2], row("published", 0.8)], right | answers(published=80))
+    assert (published.second, published.only_first) == ("published", 15)
+    assert lead_of_baseline([row("found", 0.8), row("random", 0.7)], right) is None

@@ -54,6 +54,14 @@ def test_a_damaged_plan_is_refused_with_its_fault(text, fault, tmp_path):
         read_plan(tmp_path)
 
 
+def test_a_comparison_of_a_network_that_is_no_row_is_damage(tmp_path):
+    saved = json.loads(summary_text(SUMMARY))
+    saved["comparison"]["first"] = "resnet"
+    (tmp_path / "fit.json").write_text(json.dumps(saved), encoding="utf8")
+    with pytest.raises(DamagedFileError, match=r"there is no row 'resnet', which is compared"):
+        read_summary(tmp_path)
+
+
 @pytest.mark.parametrize("part", ["cells", "resnet", "search", "minutes", "decisions", "end", "settled"])
 def test_every_part_of_a_plan_is_checked(part, tmp_path):
     saved = json.loads(plan_text(SMALL_PLAN)) | {part: "x"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from xnas.records import FitPlan, FitRow, FitSummary
 from xnas.report.fitting import (
     HEADER,
+    SECONDS,
     TITLES,
+    WEIGHTS,
     accuracy_text,
     best_first,
     missing_lines,
@@ -65,7 +67,7 @@ def _summary(story: FitStory) -> list[Block]:
 
 def _facts(story: FitStory, summary: FitSummary) -> tuple[Fact, ...]:
     winner = summary.winner
-    images = f"of {summary.images:,} images that no training saw, with its 95 % interval"
+    images = f"of {summary.images:,} images that no training saw, {WEIGHTS}, with its 95 % interval"
     facts = [
         Fact("Best", TITLES[winner.name], winner.what),
         Fact("Validation accuracy", accuracy_text(winner), images),
@@ -90,7 +92,8 @@ def _of_minutes(story: FitStory) -> str:
 def _networks(story: FitStory, summary: FitSummary) -> DataTable:
     rows = best_first(summary.rows)
     return DataTable(
-        caption="The networks, the best by validation first; accuracy with its 95 % interval",
+        caption=f"The networks, the best by validation first; accuracy {WEIGHTS}, with its 95 % "
+        f"interval{f'; {SECONDS}' if any(row.name == 'found' for row in rows) else ''}",
         header=(*HEADER, "epochs"),
         rows=tuple(_network(story, row) for row in rows),
         left=(0, 1),

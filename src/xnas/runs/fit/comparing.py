@@ -17,6 +17,8 @@ CLEAR = 0.05
 """Probability by chance below which a difference counts as one."""
 Z = 1.959963984540054
 """Of 95 %: the normal distribution's quantile at 0.975."""
+CELLS = ("found", "published")
+"""Rows that are no baseline; a fit has one of them."""
 Answers = Mapping[str, Tensor]
 """By row, whether each validation image was answered rightly: bool (images,)."""
 
@@ -72,3 +74,11 @@ def gain_of_search(rows: Sequence[FitRow], answers: Answers) -> Comparison | Non
     if "found" not in named or "random" not in named:
         return None
     return paired(named["found"], named["random"], answers)
+
+
+def lead_of_baseline(rows: Sequence[FitRow], answers: Answers) -> Comparison | None:
+    """The best row against the found or published cell; None if such a cell is the best."""
+    best = compare(rows, answers).first
+    named = {row.name: row for row in rows}
+    cell = next(name for name in CELLS if name in named)
+    return None if best == cell else paired(named[best], named[cell], answers)

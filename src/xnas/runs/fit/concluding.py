@@ -15,7 +15,7 @@ from xnas.process.devices import pick_device
 from xnas.records import Evaluation
 from xnas.records.fitting import FitCost, FitRow, FitSummary
 from xnas.runs.export import export_run
-from xnas.runs.fit.comparing import Answers, compare, gain_of_search
+from xnas.runs.fit.comparing import Answers, compare, gain_of_search, lead_of_baseline
 from xnas.runs.fit.plan_file import SUMMARY, summary_text
 from xnas.runs.fit.stage_times import StageTimes
 from xnas.runs.model_options import ExportConfig
@@ -44,6 +44,7 @@ def conclude(
         missing=dict(missing),
         comparison=comparison,
         gain=gain_of_search(rows, answers),
+        behind=lead_of_baseline(rows, answers),
         images=len(answers[winner.name]),
         test=test,
         files=files,

@@ -50,7 +50,7 @@ def describe_search(files: RunFiles) -> Description:
 
 
 def describe_training(files: RunFiles) -> Description:
-    """The best accuracy on held-out images, and that on test images."""
+    """The accuracies of the last weights, which are exported: on held-out images and on test images."""
     lines = enumerate(files.metrics, start=1)
     epochs = [files.line(METRICS, place, line).get("valid_accuracy") for place, line in lines]
     return Description(
@@ -58,7 +58,7 @@ def describe_training(files: RunFiles) -> Description:
         cell=text(files.settings.get("cell")),
         done=len(epochs),
         planned=whole(files.settings.get("epochs")),
-        validation=_largest(epochs),
+        validation=number(epochs[-1]) if epochs else None,
         test=_accuracy(files, TEST) if files.has(TEST) else None,
         next_command=f"xnas export {quote(str(files.path))}",
     )
