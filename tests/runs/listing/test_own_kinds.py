@@ -1,8 +1,11 @@
 """What a list shows of each kind of run."""
 
 import json
+from pathlib import Path
 
 import pytest
+from comparing import failed, folder, found
+from comparing import run as made
 from runs_written import GENOTYPE, sampling, search, training, written
 
 from xnas import Genotype
@@ -10,9 +13,11 @@ from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, cell_
 from xnas.runs.listing.runs_in import runs_in
 from xnas.space import genotype
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 
-def only(folder):
-    (run,) = runs_in(folder)
+
+def only(place):
+    (run,) = runs_in(place)
     return run
 
 
@@ -39,16 +44,27 @@ def test_a_sampling_shows_its_best_evaluation(tmp_path):
 
 
 def test_a_fit_shows_its_winner_and_the_test_of_it(tmp_path):
-    rows = [{"name": "found", "accuracy": 0.5}, {"name": "resnet", "what": "resnet-8", "accuracy": 0.75}]
-    end = {"rows": rows, "comparison": {"first": "resnet"}, "test": {"top1": 0.7}}
+    end = json.loads((SAMPLES / "fit-v1" / "fit.json").read_text(encoding="utf8"))
+    best = next(row for row in end["rows"] if row["name"] == "resnet")
     written(tmp_path / "run", "fit", {"fit.json": end})
     run = only(tmp_path)
-    assert (run.state, run.method, run.cell) == ("finished", "resnet", "resnet-8")
-    assert (run.validation, run.test) == (0.75, 0.7)
+    assert (run.state, run.method, run.cell) == ("finished", "resnet", best["what"])
+    assert (run.validation, run.test) == (best["accuracy"], end["test"]["top1"])
     assert run.next_command == f"xnas predict {tmp_path / 'run'} IMAGE"
-    written(tmp_path / "other", "fit", {"fit.json": {"rows": 3, "test": None}})
-    other = next(run for run in runs_in(tmp_path) if "other" in run.path)
-    assert (other.method, other.validation) == (None, None)
+
+
+@pytest.mark.parametrize("end", [{}, {"rows": 3, "test": None}])
+def test_a_fit_with_a_damaged_end_is_not_called_finished(tmp_path, end):
+    written(tmp_path / "run", "fit", {"fit.json": end})
+    run = only(tmp_path)
+    assert (run.state, run.next_command) == ("damaged", None)
+    assert "fit.json is damaged: it is no xnas-fit" in run.fault
+
+
+def test_a_fit_that_has_no_end_yet_is_stopped(tmp_path):
+    written(tmp_path / "run", "fit")
+    run = only(tmp_path)
+    assert (run.state, run.method, run.data) == ("stopped", None, "digits")
 
 
 @pytest.mark.parametrize("make", [search, sampling])
@@ -109,11 +125,10 @@ def test_evaluations_and_exports_are_known_by_their_files(tmp_path):
 
 
 def test_a_comparison_shows_its_entries_and_how_many_runs_have_ended(tmp_path):
-    states = ("done", "failed", "waiting")
-    runs = [{"entry": name, "state": state} for name, state in zip("aab", states, strict=True)]
-    saved = {"runs": runs, "data": [{"label": "digits"}, {"label": "pets"}]}
-    (tmp_path / "compared").mkdir()
-    (tmp_path / "compared" / "comparison.json").write_text(json.dumps(saved))
+    waiting = made("b", seed=0, accuracy=None, state="waiting")
+    runs = found(made("a", seed=0), failed("a", seed=1), waiting)
+    data = (("digits", "digits"), ("pets", "pets"))
+    folder(tmp_path / "compared", data=data, comparison=runs, finished=False)
     run = only(tmp_path)
     assert (run.kind, run.state, run.data, run.method) == (
         "comparison",
@@ -125,6 +140,15 @@ def test_a_comparison_shows_its_entries_and_how_many_runs_have_ended(tmp_path):
     assert run.next_command == f"xnas compare --resume {tmp_path / 'compared'}"
     (tmp_path / "compared" / "comparison.md").touch()
     assert only(tmp_path).state == "finished"
+
+
+@pytest.mark.parametrize("saved", [{}, {"runs": 3}])
+def test_a_comparison_that_cannot_be_read_is_not_called_finished(tmp_path, saved):
+    compared, _ = folder(tmp_path / "compared")
+    (compared / "comparison.json").write_text(json.dumps(saved))
+    run = only(tmp_path)
+    assert (run.state, run.next_command) == ("damaged", None)
+    assert "comparison.json is damaged: the key" in run.fault
 
 
 def test_the_words_of_a_cell_count_its_operations():

@@ -70,7 +70,7 @@ def test_a_damaged_one_still_lists_its_runs(tmp_path, spoil):
     spoil(saved)
     pages.write(path / "comparison.json", saved)
     told = story(path)
-    assert told.comparison is None
+    assert (told.comparison, told.head.state) == (None, "damaged")
     assert "comparison.json" in told.head.faults[0]
     assert [one.kind for one in told.listed] == ["search"]
     written = written_report(path)

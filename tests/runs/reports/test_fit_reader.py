@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from xnas.errors import ConfigError
 from xnas.runs.reports.fit_reader import fit_story
 from xnas.runs.reports.run_files import ReadRun
-from xnas.runs.reports.write import write_report
+from xnas.runs.reports.write import write_report, written_report
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "fit-v1"
 
@@ -80,3 +81,34 @@ def test_damaged_files_are_noted_and_the_rest_is_shown(folder):
 def test_the_page_of_a_fit_is_written(folder):
     page = write_report(folder)
     assert "Accuracy against size" in page.read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("content", ["{", None])
+@pytest.mark.parametrize("exported", [True, False])
+def test_a_fit_without_its_config_still_has_its_page(folder, content, exported):
+    (folder / "config.json").unlink()
+    if content is not None:
+        (folder / "config.json").write_text(content, encoding="utf8")
+    if exported:  # such a folder looks like an export
+        (folder / "model.json").write_text("{}", encoding="utf8")
+    written = written_report(folder)
+    assert (written.kind, written.state) == ("fit", "damaged")
+    (fault,) = written.faults
+    assert "config.json" in fault
+    html = written.page.read_text(encoding="utf8")
+    assert "Accuracy against size" in html
+    assert "small ResNet" in html
+
+
+def test_a_fit_whose_end_is_damaged_is_not_called_finished(folder):
+    (folder / "fit.json").write_text("{}", encoding="utf8")
+    found = story(folder)
+    assert (found.head.state, found.head.next_command) == ("damaged", "")
+    (fault,) = found.head.faults
+    assert "fit.json is damaged: it is no xnas-fit" in fault
+
+
+def test_a_plan_of_somebody_else_makes_no_fit_of_a_folder(tmp_path):
+    (tmp_path / "plan.json").write_text('{"format": "mine"}', encoding="utf8")
+    with pytest.raises(ConfigError, match="is no run folder"):
+        write_report(tmp_path)

@@ -9,6 +9,8 @@ from shlex import quote
 from typing import Any
 
 from xnas.errors import DamagedFileError, VersionError
+from xnas.records import RunComparison
+from xnas.runs.fit.plan_file import SUMMARY, read_summary
 from xnas.runs.listing.kinds import (
     METRICS,
     REMEDY,
@@ -21,6 +23,7 @@ from xnas.runs.listing.kinds import (
     text,
     whole,
 )
+from xnas.words import short
 
 GENOTYPE = "genotype.json"
 GENOTYPE_FORMAT, GENOTYPE_VERSION = "xnas-genotype", 1
@@ -29,7 +32,6 @@ LEDGER = "ledger.jsonl"
 EVALUATION = "evaluation.json"
 TEST = "test.json"
 CARD = "model.json"
-FIT = "fit.json"
 COMPARISON = "comparison.json"
 
 
@@ -82,18 +84,17 @@ def describe_sampling(files: RunFiles) -> Description:
 
 def describe_fit(files: RunFiles) -> Description:
     """The best network, its accuracy on held-out images, and that on test images."""
-    saved = files.json(FIT)
-    winner = text(mapping(saved.get("comparison")).get("first"))
-    rows = saved.get("rows")
-    named = [mapping(row) for row in rows] if isinstance(rows, list) else []
-    best: Mapping[str, Any] = next((row for row in named if row.get("name") == winner), {})
+    following = f"xnas predict {quote(str(files.path))} IMAGE"
+    if not files.has(SUMMARY):
+        return Description(**_common(files), next_command=following)
+    summary = read_summary(files.path)
     return Description(
         **_common(files),
-        method=winner,
-        cell=text(best.get("what")),
-        validation=number(best.get("accuracy")),
-        test=number(mapping(saved.get("test")).get("top1")),
-        next_command=f"xnas predict {quote(str(files.path))} IMAGE",
+        method=summary.winner.name,
+        cell=summary.winner.what,
+        validation=summary.winner.accuracy,
+        test=summary.test.top1 if summary.test else None,
+        next_command=following,
     )
 
 
@@ -116,19 +117,18 @@ def describe_export(files: RunFiles) -> Description:
 def describe_comparison(files: RunFiles) -> Description:
     """What is compared, on what, and how many runs have ended."""
     saved = files.json(COMPARISON)
-    runs = [run for run in _objects(saved.get("runs")) if run.get("state") in ("done", "failed")]
+    try:
+        found = RunComparison.from_json(saved)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        fault = f"{files.path / COMPARISON} is damaged: {short(error, 100)}; {REMEDY}"
+        raise DamagedFileError(fault) from error
     data = [text(one.get("label")) for one in _objects(saved.get("data"))]
     return Description(
         data=", ".join(filter(None, data)) or None,
-        method=_entries(saved),
-        done=len(runs),
-        planned=len(_objects(saved.get("runs"))),
+        method=", ".join(dict.fromkeys(run.entry for run in found.runs)) or None,
+        done=found.done + found.failed,
+        planned=len(found.runs),
     )
-
-
-def _entries(saved: Mapping[str, Any]) -> str | None:
-    names = [text(run.get("entry")) for run in _objects(saved.get("runs"))]
-    return ", ".join(dict.fromkeys(filter(None, names))) or None
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -198,7 +198,7 @@ def _train_command(files: RunFiles) -> str:
 RUN_KINDS.add("search", RunKind(noun="search", last=GENOTYPE, describe=describe_search))
 RUN_KINDS.add("train", RunKind(noun="training", last=CARD, describe=describe_training))
 RUN_KINDS.add("sample", RunKind(noun="sampling", last=GENOTYPE, describe=describe_sampling))
-RUN_KINDS.add("fit", RunKind(noun="fit", last=FIT, describe=describe_fit))
+RUN_KINDS.add("fit", RunKind(noun="fit", last=SUMMARY, describe=describe_fit))
 RUN_KINDS.add(
     "evaluate",
     RunKind(noun="evaluation", last=EVALUATION, sign=EVALUATION, describe=describe_evaluation),

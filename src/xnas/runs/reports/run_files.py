@@ -22,6 +22,7 @@ from xnas.report.page.stories import RunHead
 from xnas.runs.command_line import flags
 from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.config_file import read_json
+from xnas.runs.fit.plan_file import PLAN, SUMMARY, is_of_fit
 from xnas.runs.fold_folders import require_one_run
 from xnas.runs.listing.kinds import METRICS, REMEDY, RUN_KINDS, RunFiles, mapping, text, whole
 from xnas.runs.listing.runs_in import runs_in
@@ -119,7 +120,8 @@ class ReadRun:
         return tuple(found)
 
     def note_missing_config(self) -> None:
-        """Note that config.json is not there, or cannot be read, unless that was noted."""
+        """Note that config.json is not there, or cannot be read: the run is damaged."""
+        self.listed = replace(self.listed, state="damaged")
         if not any(str(self.path / CONFIG) in fault for fault in self.faults):
             self.note(NO_CONFIG.format(path=self.path / CONFIG))
 
@@ -182,8 +184,9 @@ class ReadRun:
 
 
 def _without_config(path: Path) -> ListedRun | None:
-    """A run of which config.json is gone, and the files of its epochs are left; None for no run."""
+    """A run of which config.json is gone, and what it recorded is left; None for no run."""
     left = [path / name for name in (METRICS, LEDGER) if (path / name).is_file()]
+    left += [path / name for name in (PLAN, SUMMARY) if is_of_fit(path / name)]
     if not left:
         return None
     fault = NO_CONFIG.format(path=path / CONFIG)

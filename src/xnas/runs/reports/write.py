@@ -22,6 +22,7 @@ from xnas.report.page.sample_page import sample_page
 from xnas.report.page.search_page import search_page
 from xnas.report.page.train_page import train_page
 from xnas.runs.comparison.state_file import NAME as COMPARISON
+from xnas.runs.fit.plan_file import PLAN, SUMMARY, is_of_fit
 from xnas.runs.fit.stage_times import FILE as TIMES
 from xnas.runs.listing.kinds import METRICS
 from xnas.runs.lock import is_held
@@ -168,5 +169,6 @@ SIGNS: dict[str, Callable[[ReadRun], bool]] = {
     "search": lambda run: run.begins_with(SearchEpoch.from_json),
     "training": lambda run: run.begins_with(TrainEpoch.from_json),
     "sampling": lambda run: run.files.has(LEDGER),
+    "fit": lambda run: any(is_of_fit(run.path / name) for name in (PLAN, SUMMARY)),
 }
 """By what runs are told apart without a config.json."""
