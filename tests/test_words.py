@@ -1,6 +1,6 @@
 import pytest
 
-from xnas.words import alternatives, counted, printable, printable_lines, short
+from xnas.words import alternatives, counted, cut, listed, printable, printable_lines, short, whole
 
 
 def test_one_thing_has_no_plural():
@@ -11,11 +11,23 @@ def test_the_last_alternative_comes_after_or():
     assert [alternatives(list("abc"[:n])) for n in range(4)] == ["", "a", "a or b", "a, b or c"]
 
 
+def test_all_names_are_joined_by_and():
+    assert [listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
 def test_a_long_error_is_cut_and_stays_one_line():
     assert short(ValueError("a\n b\t c")) == "a b c"
     assert short(ValueError("x" * 300)) == "x" * 200 + "..."
     assert short(ValueError("x" * 300), 10) == "x" * 10 + "..."
     assert short(ValueError()) == "ValueError"
+    assert whole(ValueError("a\n" * 300)) == " ".join("a" * 300)
+
+
+def test_a_text_is_cut_between_words():
+    assert cut("as it happened before the first checkpoint", 40) == "as it happened before the first..."
+    assert cut("as it happened, before", 16) == "as it happened..."
+    assert cut("as it happened", 14) == "as it happened"
+    assert cut("in " + "x" * 30, 12) == "in xxxxxxxxx..."  # a path, say
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,38 @@ def counted(number: int, noun: str) -> str:
 
 def alternatives(names: Sequence[str]) -> str:
     """Names to choose from: `a`, `a or b`, `a, b or c`."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return _joined(names, " or ")
+
+
+def listed(names: Sequence[str]) -> str:
+    """All of some names: `a`, `a and b`, `a, b and c`."""
+    return _joined(names, " and ")
+
+
+def _joined(names: Sequence[str], last: str) -> str:
+    return last.join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def short(error: BaseException, most: int = LONGEST_ERROR) -> str:
     """The message of an error in one line of about `most` characters, which may quote a file."""
-    text = " ".join(str(error).split())
-    return f"{text[:most]}..." if len(text) > most else text or type(error).__name__
+    return cut(whole(error), most)
+
+
+def whole(error: BaseException) -> str:
+    """The message of an error in one line; the name of its type if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def cut(text: str, most: int = LONGEST_ERROR) -> str:
+    """Text of at most about `most` characters, cut between words unless a word takes half of them.
+
+    >>> cut("the loss is infinite", 13)
+    'the loss is...'
+    """
+    if len(text) <= most:
+        return text
+    words = text[: most + 1].rpartition(" ")[0].rstrip(" ,;:")
+    return f"{words if len(words) > most / 2 else text[:most]}..."
 
 
 def printable(text: object) -> str:

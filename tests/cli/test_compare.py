@@ -85,7 +85,7 @@ def test_the_end_says_what_differs():
     )
     assert "random cells (20 cells): 88.00 %" in text
     assert "compared with xnas:" in text
-    assert "chance may explain that of darts" in text
+    assert "chance may explain how darts differs from xnas" in text
     assert "(exact permutation test of the difference of means (two-sided); p corrected by Holm)" in text
 
 

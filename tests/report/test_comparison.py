@@ -46,8 +46,8 @@ def test_differences_have_intervals_and_corrected_p(comparison):
     assert gaea.endswith("no")
     (sentence,) = verdicts(comparison)
     assert sentence == (
-        "On digits, darts, compared with xnas: more than noise is the difference of darts (-10.00 "
-        "points); chance may explain that of gaea."
+        "On digits, darts: darts (-10.00 points) differs from xnas by more than noise; chance may "
+        "explain how gaea differs from xnas."
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xnas.records import ComparedRun, Difference, EntrySummary, Measure, RunComparison
+from xnas.words import counted, cut, listed
 
 WORDS: dict[Measure, str] = {
     "true": "true accuracy",
@@ -10,6 +13,8 @@ WORDS: dict[Measure, str] = {
     "trained": "test accuracy of the trained cell",
     "supernet": "validation accuracy of the search",
 }
+WELCH = "Intervals are Welch's at 95 % (unequal variances, his degrees of freedom), without correction."
+PAIRED = "Intervals are Student's for the differences within seeds at 95 %, without correction."
 GIB = 2**30
 Table = tuple[list[str], list[list[str]]]
 """Header and rows."""
@@ -21,10 +26,10 @@ def accuracy_words(measure: Measure) -> str:
 
 
 def run_line(run: ComparedRun) -> str:
-    """A run that has ended in one line."""
+    """A run that has ended in one line for the terminal, which has the beginning of a long reason."""
     name = f"{run.entry}, seed {run.seed} on {run.data}, {run.space}"
     if run.state == "failed":
-        return f"{name}: failed: {run.reason}"
+        return f"{name}: failed: {cut(run.reason or '')}"
     cost = "" if run.minutes is None else f" in {minutes_text(run.minutes)} min"
     return f"{name}: {percent(run.accuracy)} %{cost}"
 
@@ -39,20 +44,25 @@ def verdicts(found: RunComparison) -> list[str]:
         apart = [f"{d.entry} ({signed(d.difference)} points)" for d in own if d.noise is False]
         alike = [d.entry for d in own if d.noise is True]
         untested = [d.entry for d in own if d.noise is None]
-        parts = [f"more than noise is the difference of {', '.join(apart)}"] * bool(apart)
-        parts += [f"chance may explain that of {', '.join(alike)}"] * bool(alike)
-        parts += [f"too few runs finished to test {', '.join(untested)}"] * bool(untested)
-        sentences.append(f"On {data}, {space}, compared with {found.reference}: {'; '.join(parts)}.")
+        parts = [f"{_differ(apart, found)} by more than noise"] * bool(apart)
+        parts += [f"chance may explain how {_differ(alike, found)}"] * bool(alike)
+        parts += [f"too few runs finished to test how {_differ(untested, found)}"] * bool(untested)
+        sentences.append(f"On {data}, {space}: {'; '.join(parts)}.")
     return sentences
+
+
+def _differ(names: Sequence[str], found: RunComparison) -> str:
+    return f"{listed(names)} {'differs' if len(names) == 1 else 'differ'} from {found.reference}"
 
 
 def how_tested(found: RunComparison) -> str:
     """Test, correction, intervals and effect size, in words."""
     if found.test is None:
-        return "Nothing was tested: the intervals are those of Welch's t, without any correction."
+        return f"Nothing was tested. {WELCH} g is the difference in pooled standard deviations (Hedges)."
+    tests = sum(one.p is not None for one in found.differences)
     return (
-        f"Test: {found.test}; p is adjusted by Holm's correction for {len(found.differences)} tests. "
-        "Intervals are 95 % by Student's t, each by itself. g is the difference in pooled standard "
+        f"Test: {found.test}; p is adjusted by Holm's correction for {counted(tests, 'test')}. "
+        f"{PAIRED if 'paired' in found.test else WELCH} g is the difference in pooled standard "
         "deviations (Hedges)."
     )
 

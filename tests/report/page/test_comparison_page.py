@@ -53,7 +53,7 @@ def test_the_first_screen_says_who_is_ahead_and_whether_that_is_noise():
     assert told["More than noise"].value == "1 of 2"
     assert told["Device time"].value == "18 min 0 s"
     assert any("1 run of 13 failed" in block.text for block in of_kind(drawn, Notice))
-    assert any("more than noise is the difference of darts" in t.text for t in of_kind(drawn, Text))
+    assert any("points) differs from xnas by more than noise" in t.text for t in of_kind(drawn, Text))
 
 
 def test_the_table_has_mean_spread_gains_and_cost():

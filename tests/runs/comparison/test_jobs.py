@@ -41,6 +41,8 @@ def test_a_run_is_begun_once_and_then_found_finished(tmp_path):
         (RoundError("the loss is\nnan"), "the loss is nan"),
         (MemoryError(), "memory ran out (MemoryError); use a smaller --batch-size"),
         (TypeError("odd"), "TypeError: odd"),
+        (RoundError("as it happened " * 30), "as it happened " * 29 + "as it happened"),
+        (TypeError("as it happened " * 30), "TypeError: " + "as it happened " * 29),
     ],
 )
 def test_an_error_is_a_reason_in_one_line(tmp_path, monkeypatch, error, words):

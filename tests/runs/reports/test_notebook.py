@@ -69,7 +69,7 @@ def test_a_comparison_shows_its_entries_and_every_seed():
     ]
     html = CompareResult("runs/c", comparing.found(*runs, test="welch"))._repr_html_()
     assert "91.50 ± 1.29" in html
-    assert "more than noise is the difference of &lt;b&gt;" in html
+    assert "&lt;b&gt; (-10.00 points) differs from xnas" in html
     assert html.count("data:image/png") == 2
     assert "<b>" not in html
     assert "<script" not in html

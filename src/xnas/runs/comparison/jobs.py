@@ -22,8 +22,10 @@ from xnas.runs.search import resume_search, search
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.train import resume_training, train
 from xnas.space import Genotype
-from xnas.words import short
+from xnas.words import cut, whole
 
+LONGEST_REASON = 5000
+"""Characters of a reason: files and pages have all of it, and a terminal its beginning."""
 FAILURE = "failure.txt"
 """What an unexpected error leaves next to the run folder's name: its traceback."""
 
@@ -40,10 +42,10 @@ def perform(run: PlannedRun, folder: Path, data: Images | str) -> str | None:
         if run.train is not None:
             _trained(run, folder, data)
     except XnasError as error:
-        return short(error)
+        return cut(whole(error), LONGEST_REASON)
     except Exception as error:  # noqa: BLE001 - the other runs go on
         _keep_traceback(place_in(folder, run).with_suffix(f".{FAILURE}"))
-        return failure(error) or f"{type(error).__name__}: {short(error)}"
+        return failure(error) or f"{type(error).__name__}: {cut(whole(error), LONGEST_REASON)}"
     return None
 
 
