@@ -84,6 +84,7 @@ def test_latex_has_no_commands_of_names():
     text = comparison_latex(found(run("x_1 & 50%"), run("xnas")))
     assert r"x\_1 \& 50\% & 1 & 90.00" in text
     assert text.count(r"\\") == 3
+    assert latex_text("<b>a|b") == r"\textless{}b\textgreater{}a\textbar{}b"
     assert latex_text("a\\b^~±") == r"a\textbackslash{}b\textasciicircum{}\textasciitilde{}$\pm$"
 
 

@@ -79,6 +79,7 @@ def test_a_terminal_has_the_beginning_of_a_long_reason_and_a_file_all_of_it():
         (signed(0.125), "+0.12"),
         (minutes_text(0.1234), "0.12"),
         (minutes_text(12.34), "12.3"),
+        (minutes_text(0.004), "< 0.01"),
     ],
 )
 def test_numbers_have_the_digits_that_matter(given, shown):

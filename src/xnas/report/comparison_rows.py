@@ -15,6 +15,7 @@ WORDS: dict[Measure, str] = {
 }
 WELCH = "Intervals are Welch's at 95 % (unequal variances, his degrees of freedom), without correction."
 PAIRED = "Intervals are Student's for the differences within seeds at 95 %, without correction."
+LEAST_MINUTES = 0.01
 GIB = 2**30
 Table = tuple[list[str], list[list[str]]]
 """Header and rows."""
@@ -153,6 +154,8 @@ def _p(value: float | None) -> str:
 
 def minutes_text(value: float) -> str:
     """Minutes in two or three digits."""
+    if value < LEAST_MINUTES:
+        return f"< {LEAST_MINUTES}"
     return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 

@@ -66,10 +66,12 @@ def test_the_first_screen_has_the_winner_the_table_and_what_it_says():
 
 def test_every_network_is_drawn_with_its_interval_at_its_size():
     chart = size_chart(SUMMARY)
-    found = chart.panels[0].series[0]
-    assert found.name == "found cell"
-    assert found.places == (5000.0,) * 3
-    assert found.values == pytest.approx((78, 80, 82))
+    interval, found = chart.panels[0].series[:2]
+    assert interval.name == found.name == "found cell"
+    assert (interval.places, interval.shape) == ((5000.0,) * 2, "steps")
+    assert interval.values == pytest.approx((78, 82))
+    assert (found.places, found.shape) == ((5000.0,), "dots")
+    assert found.values == pytest.approx((80,))
 
 
 def test_the_plan_its_epochs_and_the_times_stand_below():

@@ -122,18 +122,28 @@ def size_chart(summary: FitSummary) -> Chart:
         x="parameters",
         y="accuracy (%)",
         places=tuple(float(row.parameters) for row in summary.rows),
-        panels=(Panel(title="", series=tuple(_interval(row) for row in summary.rows)),),
+        panels=(Panel(title="", series=tuple(one for row in summary.rows for one in _drawn(row))),),
     )
 
 
-def _interval(row: FitRow) -> Series:
-    return Series(
+def _drawn(row: FitRow) -> tuple[Series, ...]:
+    """The interval as a line, without dots at its ends, and the measurement as a dot."""
+    place = float(row.parameters)
+    interval = Series(
         name=TITLES[row.name],
-        values=(100 * row.lower, 100 * row.accuracy, 100 * row.upper),
-        places=(float(row.parameters),) * 3,
-        labels=("lower end of the interval", row.what, "upper end of the interval"),
-        marked=True,
+        values=(100 * row.lower, 100 * row.upper),
+        places=(place,) * 2,
+        labels=("lower end of the interval", "upper end of the interval"),
+        shape="steps",  # a line of so few points would have them marked
     )
+    measured = Series(
+        name=TITLES[row.name],
+        values=(100 * row.accuracy,),
+        places=(place,),
+        labels=(row.what,),
+        shape="dots",
+    )
+    return interval, measured
 
 
 def _plan(plan: FitPlan) -> tuple[Block, ...]:
