@@ -171,3 +171,15 @@ def test_a_watched_run_is_written_again_until_it_ends(tmp_path):
     watcher.join()
     assert counts == [2]
     assert "http-equiv" not in page.read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("run", [None, "", 3])
+def test_what_is_no_path_is_refused(run):
+    with pytest.raises(ConfigError, match="a run is the path of its folder, got"):
+        write_report(run)
+
+
+def test_the_config_of_another_program_is_called_so(tmp_path):
+    (tmp_path / "config.json").write_text('{"a": 1}', encoding="utf8")
+    with pytest.raises(ConfigError, match=r"is no run folder: config.json is of another program; give"):
+        write_report(tmp_path)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
+from reprlib import repr as brief
 
-from xnas.process.folder import storage_errors
+from xnas.errors import ConfigError
+from xnas.process.folder import run_path, storage_errors
 from xnas.report.page.blocks import Page
 from xnas.report.page.charts import Chart
 from xnas.runs.reports.drawn_cells import GENOTYPE
@@ -23,14 +26,25 @@ def write_figures(run: Path | str, folder: Path | str) -> tuple[Path, ...]:
     Traceback (most recent call last):
     xnas.errors.ConfigError: the folder nowhere is not there; give the folder of a run
     """
-    found, out = ReadRun.open(Path(run)), Path(folder)
+    found, out = ReadRun.open(run_path(run)), _figure_folder(folder)
     charts = charts_of(page_of_run(found))
     from xnas.report.page.chart_figures import save_chart  # noqa: PLC0415 - imports matplotlib
 
-    with storage_errors(out):
+    with storage_errors(out, "choose another folder for the figures"):
         out.mkdir(parents=True, exist_ok=True)
         written = [path for chart in charts for path in save_chart(chart, out)]
         return (*written, *found.attempt(GENOTYPE, lambda: _cell(found, out), ()))
+
+
+def _figure_folder(given: object) -> Path:
+    """The folder for figures; raises for one that cannot be, before anything is drawn."""
+    if not isinstance(given, str | PathLike) or not str(given):
+        raise ConfigError(f"figures go into a folder, got {brief(given)}; give one, such as figures")
+    out = Path(given)
+    file = next((path for path in (out, *out.parents) if path.is_file()), None)
+    if file is not None:
+        raise ConfigError(f"figures go into a folder, and {file} is a file; choose another folder")
+    return out
 
 
 def charts_of(page: Page) -> list[Chart]:

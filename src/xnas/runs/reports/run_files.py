@@ -66,7 +66,8 @@ class ReadRun:
         first = next((run for run in runs_in(path) if Path(run.path) == path), None)
         first = first or _without_config(path)
         if first is None:
-            raise ConfigError(f"{path} is no run folder: config.json is not there; give {REPORTED}")
+            there = "of another program" if (path / CONFIG).exists() else "not there"
+            raise ConfigError(f"{path} is no run folder: config.json is {there}; give {REPORTED}")
         try:
             config: Mapping[str, Any] = read_json(path / CONFIG)
         except ConfigError:  # the list says so

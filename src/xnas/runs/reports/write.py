@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from xnas.errors import ConfigError, DamagedFileError
 from xnas.files import whole_file
-from xnas.process.folder import storage_errors
+from xnas.process.folder import run_path, storage_errors
 from xnas.records import SearchEpoch, TrainEpoch
 from xnas.report.page.blocks import Page
 from xnas.report.page.comparison_page import comparison_page
@@ -80,7 +80,7 @@ class WrittenReport:
 
 def written_report(run: Path | str) -> WrittenReport:
     """Write report.html into a run folder; gives the faults of the run as well."""
-    path = Path(run)
+    path = run_path(run)
     found = ReadRun.open(path)
     kind = kind_of(found)
     page = write_page(PAGES[kind](found), path / NAME)
@@ -126,7 +126,7 @@ def _changed(path: Path) -> float:
 
 def write_page(page: Page, path: Path) -> Path:
     """Write a page of any kind, such as that of a comparison, whole or not at all."""
-    with storage_errors(path), whole_file(path) as file:
+    with storage_errors(path, "choose another folder"), whole_file(path) as file:
         file.write(render(page, script=chart_script()).encode())
     return path
 
