@@ -68,6 +68,14 @@ class Registry(Mapping[str, T]):
 def known_names(name: str, names: Iterable[str]) -> str:
     """What to take instead of a name that is not there: the nearest ones first, then all."""
     known = tuple(names)
-    near = get_close_matches(str(name).lower(), known, n=3)
-    meant = f"did you mean {alternatives(near)}? " if near else ""
-    return f"{meant}there are: {', '.join(known) or 'none yet'}"
+    return f"{near_names(name, known)}there are: {', '.join(known) or 'none yet'}"
+
+
+def near_names(name: str, names: Iterable[str]) -> str:
+    """A question with the nearest names; empty if none is near.
+
+    >>> near_names("epoch", ["epochs", "channels"])
+    'did you mean epochs? '
+    """
+    near = get_close_matches(str(name).lower(), tuple(names), n=3)
+    return f"did you mean {alternatives(near)}? " if near else ""

@@ -93,8 +93,12 @@ def test_the_end_says_what_differs():
     ("given", "words"),
     [
         (["--methods", "xnas,dart"], "no method called 'dart'; did you mean darts"),
-        (["--seeds", "0-1", "--train", "quick"], "needs 5 seeds to reach p = 0.05 in 3 comparisons"),
-        (["nowhere.toml"], "cannot read the comparison nowhere.toml"),
+        (
+            ["digits", "--seeds", "0-1", "--train", "quick"],
+            "needs 5 seeds to reach p = 0.05 in 3",
+        ),
+        (["--seeds", "0-1"], "needs data or entries, and none are named"),
+        (["nowhere.toml"], "the comparison nowhere.toml is not there"),
         (["--metods", "xnas"], "has no option --metods; did you mean --methods"),
         (["--resume", "nowhere"], "there is no folder nowhere"),
     ],

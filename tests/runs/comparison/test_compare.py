@@ -216,6 +216,23 @@ def test_data_are_named_once_and_folders_are_new(tmp_path):
         compare(CompareConfig(), [])
 
 
+def test_nothing_that_was_asked_for_is_no_comparison(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"needs data or entries, and none are named; give data, such"):
+        compare()
+    with pytest.raises(ConfigError, match="none are named"):
+        compare(CompareConfig(space="nasbench201"))
+    file = tmp_path / "plan.toml"
+    file.write_text('space = "nasbench201"\n', encoding="utf8")
+    with pytest.raises(
+        ConfigError, match=r'plan.toml needs data or entries.* write data = \["photos"\]'
+    ):
+        compare(file)
+    with pytest.raises(ConfigError, match="no method called 'nope'"):  # entries are enough
+        compare(file, methods="nope")
+    assert list(tmp_path.iterdir()) == [file]
+
+
 @pytest.mark.slow
 def test_a_comparison_in_processes_is_that_of_one_process(tmp_path):
     """Named data, which each process loads; two seeds, two at a time."""

@@ -17,6 +17,7 @@ def test_runs_are_lines(capsys):
         shown.after_run(comparison.runs[1], comparison)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "comparing xnas, darts by true accuracy, 1 seed each: 2 runs, 2 to do"
+    assert told[1] == "the time left for all is shown once the first run is under way; Ctrl-C stops it"
     assert told[-2] == "2/2  xnas, seed 0 on digits, darts: 90.00 % in 1.5 min"
     assert told[-1] == "2/2  darts, seed 0 on digits, darts: failed: the loss is nan"
 

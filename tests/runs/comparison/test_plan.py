@@ -32,6 +32,12 @@ def test_runs_of_a_seed_come_together_and_are_named_by_what_differs():
     assert len(list(first_of_each(planned(methods="xnas,darts")))) == 2
 
 
+def test_no_folder_is_named_like_an_option():
+    entries = {name: {"method": "darts"} for name in ("<b>evil|name", "--out", "??")}
+    names = [run.name for run in planned(methods="xnas", entries=entries, seeds="0")]
+    assert names == ["xnas-0", "b-evil-name-0", "out-0", "entry-0"]
+
+
 def test_settings_of_an_entry_go_before_those_of_all():
     runs = planned(
         methods="xnas,darts",

@@ -31,6 +31,9 @@ from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling import worker_pools  # noqa: F401 - registers its pools
 from xnas.runs.sources import EMBEDDED, GivenImages, settled
 
+GIVEN = "give data, such as photos/ or digits, or entries, such as --methods xnas,darts"
+NAMED = 'write data = ["photos"], or entries such as methods = ["xnas", "darts"], into it'
+"""What a comparison cannot do without: dozens of searches that nobody asked for take days."""
 Data = str | Path | GivenImages
 
 
@@ -116,14 +119,19 @@ def _settled(
     first: object, data: object, settings: Mapping[str, Any]
 ) -> tuple[list[Any], CompareConfig]:
     """Data and settings of a call; those by name go before those of a TOML file."""
+    file = None
     if isinstance(first, Options):
         config, given = settled(COMMAND, CompareConfig, first, settings), data
     else:
         of_file: dict[str, Any] = {}
         given = data if first is None else first
         if is_toml(given):
-            of_file, given = read_toml(Path(str(given)))
+            file = Path(str(given))
+            of_file, given = read_toml(file)
         config = settled(COMMAND, CompareConfig, None, {**of_file, **settings})
+    if given is None and config.methods is None and config.samplers is None and not config.entries:
+        who, remedy = (file, NAMED) if file else ("a comparison", GIVEN)
+        raise ConfigError(f"{who} needs data or entries, and none are named; {remedy}")
     several = list(given) if isinstance(given, list | tuple) else [EMBEDDED if given is None else given]
     if not several:
         raise ConfigError("there is no data to compare on; name some, or leave it out for the digits")

@@ -85,6 +85,7 @@ class CompareProgress(RunProgress):
         for note in comparison.notes:
             (self.warn if comparison.measure == "supernet" else self.say)(note)
         if left:
+            self.say("the time left for all is shown once the first run is under way; Ctrl-C stops it")
             self.advance(len(comparison.runs) - left, len(comparison.runs))
             self.done_at_start = self.done
 

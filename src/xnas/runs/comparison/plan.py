@@ -11,7 +11,7 @@ from xnas.data import Images
 from xnas.data_options import DataOptions
 from xnas.errors import ConfigError
 from xnas.options import given_options
-from xnas.registry import known_names
+from xnas.registry import near_names
 from xnas.runs.comparison.config import CompareConfig
 from xnas.runs.comparison.entries import Entry, Kind
 from xnas.runs.sampling.config import SampleConfig, settings_text
@@ -75,7 +75,8 @@ def _planned(
         *([data.label] if several else []),
         *([space] if len(config.spaces) > 1 else []),
     ]
-    name = "-".join("".join(c if c.isalnum() or c in "-_" else "-" for c in part) for part in parts)
+    plain = ("".join(c if c.isalnum() or c in "-_" else "-" for c in part) for part in parts)
+    name = "-".join(plain).lstrip("-") or "entry"  # a leading - would be an option of a command
     common = _common(config) | {"seed": seed, "quiet": True}
     search: SearchConfig | SampleConfig | None = None
     truth = config.truths.get(space)
@@ -118,7 +119,7 @@ def _config(
         if name not in known:
             raise ConfigError(
                 f"the entry {entry.name!r} has the setting {name!r}, which xnas {command} has not; "
-                f"{known_names(name, known)}"
+                f"{near_names(name, known)}xnas {command} --help lists all"
             )
         if name in OURS:
             raise ConfigError(

@@ -39,6 +39,8 @@ def read_toml(path: Path) -> tuple[dict[str, Any], list[str] | None]:
     """
     try:
         saved = tomllib.loads(read_plain(path, MOST_BYTES).decode())
+    except FileNotFoundError:
+        raise ConfigError(f"the comparison {path} is not there; give the path of a TOML file") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"cannot read the comparison {path}: {short(error)}; correct it") from error
     known = [declared.name for declared in fields(CompareConfig)] + [DATA]
