@@ -32,6 +32,22 @@ def test_lines_fit_the_terminal(width):
     assert "validation 50.00 %" in lines[1]
 
 
+def test_the_name_of_a_run_is_cut_last():
+    name = "resnet-20-of-monday"
+    run = listed(path=f"runs/{name}", data="photographs", method="darts-pt-blank", cell="x" * 60)
+    for width in (80, 74):
+        assert name in runs_table([run], "runs", now=0, width=width)
+    lines = runs_table([run], "runs", now=0, width=70).splitlines()
+    assert max(map(len, lines)) == 70
+    assert "resnet-20-of-mon… " in lines[1]
+
+
+def test_folders_of_data_are_named_without_what_they_lie_in():
+    runs = [listed(data=data) for data in ("/home/w/photos", "photos", "/home/w/photos/", "/")]
+    lines = runs_table(runs, "runs", now=0).splitlines()[1:]
+    assert [line.split()[3] for line in lines] == ["photos", "photos", "photos", "/"]
+
+
 def test_a_name_cannot_add_a_line():
     table = runs_table([listed(path="runs/a\nb", data="x\x1b[31m")], "runs", now=0)
     assert len(table.splitlines()) == 2

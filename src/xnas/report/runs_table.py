@@ -10,8 +10,8 @@ from xnas.report.tables import aligned_table
 from xnas.words import printable
 
 HEADER = ("run", "kind", "state", "data", "method", "cell", "result", "age")
-ELASTIC = (0, 3, 4, 5)
-"""Columns that are cut where the terminal is narrow: run, data, method and cell."""
+ELASTIC = ((3, 4, 5), (0,))
+"""Columns that are cut where the terminal is narrow: data, method and cell, and only then the run."""
 LEAST = 8
 """Characters that a column keeps."""
 MOST = 200
@@ -29,7 +29,7 @@ def runs_table(runs: Sequence[ListedRun], folder: str, *, now: float, width: int
                 _name(run, folder),
                 run.kind,
                 _state(run),
-                run.data or "",
+                _data(run),
                 run.method or "",
                 run.cell or "",
                 result_text(run),
@@ -42,7 +42,8 @@ def runs_table(runs: Sequence[ListedRun], folder: str, *, now: float, width: int
     header = [HEADER[k] for k in used]
     kept = [[row[k] for k in used] for row in rows]
     if width is not None:
-        kept = _fitted(header, kept, [used.index(k) for k in ELASTIC if k in used], width)
+        elastic = [[used.index(k) for k in group if k in used] for group in ELASTIC]
+        kept = _fitted(header, kept, elastic, width)
     return aligned_table(header, kept, left=range(len(used) - 1))
 
 
@@ -74,6 +75,12 @@ def _name(run: ListedRun, folder: str) -> str:
     return os.path.relpath(run.path, folder)
 
 
+def _data(run: ListedRun) -> str:
+    """The name of a dataset, or of a folder without what it lies in."""
+    data = run.data or ""
+    return os.path.basename(data.rstrip(os.sep)) or data  # noqa: PTH119 - it need not be a path
+
+
 def _state(run: ListedRun) -> str:
     """The state, with the progress of a run that is not finished."""
     if run.state not in ("running", "stopped") or run.done is None:
@@ -82,15 +89,19 @@ def _state(run: ListedRun) -> str:
 
 
 def _fitted(
-    header: Sequence[str], rows: Sequence[Sequence[str]], elastic: Sequence[int], width: int
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    elastic: Sequence[Sequence[int]],
+    width: int,
 ) -> list[list[str]]:
-    """Rows whose elastic columns are cut, the widest first, until lines have at most `width`."""
+    """Rows whose columns are cut, group by group and the widest first, until lines fit `width`."""
     widths = [max(len(line[k]) for line in (header, *rows)) for k in range(len(header))]
-    while sum(widths) + GAP * (len(widths) - 1) > width:
-        widest = max(elastic, key=lambda k: widths[k])
-        if widths[widest] <= LEAST:
-            break
-        widths[widest] -= 1
+    for group in filter(None, elastic):
+        while sum(widths) + GAP * (len(widths) - 1) > width:
+            widest = max(group, key=lambda k: widths[k])
+            if widths[widest] <= LEAST:
+                break
+            widths[widest] -= 1
     return [[_cut(cell, widths[k]) for k, cell in enumerate(row)] for row in rows]
 
 
