@@ -1,6 +1,19 @@
+import os
+import subprocess
+
 import pytest
 
-from xnas.words import alternatives, counted, cut, listed, printable, printable_lines, short, whole
+from xnas.words import (
+    alternatives,
+    counted,
+    cut,
+    listed,
+    printable,
+    printable_lines,
+    shell_word,
+    short,
+    whole,
+)
 
 
 def test_one_thing_has_no_plural():
@@ -48,3 +61,24 @@ def test_what_a_terminal_would_obey_is_escaped(text, shown):
 
 def test_lines_stay_lines():
     assert printable_lines("a\nb\x07\n") == "a\nb\\x07\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain",
+        "two words",
+        "it's",
+        "a\nb",
+        "a\x1b[31m'red'",
+        "back\\slash\t",
+        "c1\x9bf",
+        "no\udcffutf8",
+        "\u202ex",
+    ],
+)
+def test_a_shell_reads_a_printed_word_as_what_it_was(name):
+    word = shell_word(name)
+    assert word.isprintable()
+    told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout
+    assert told == os.fsencode(name)

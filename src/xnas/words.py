@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 LONGEST_ERROR = 200
 
@@ -55,6 +56,27 @@ def printable(text: object) -> str:
     byte that is no UTF-8 `\udcff`. Tables are aligned by what this returns.
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def shell_word(text: object) -> str:
+    r"""Text as a word of a shell command that can be printed and pasted.
+
+    What a terminal would obey or hide is written as bash and zsh read it.
+
+    >>> print(shell_word("my run"), shell_word("two\nlines"))
+    'my run' $'two\nlines'
+    """
+    word = str(text)
+    if word.isprintable():
+        return quote(word)
+    inner = word.replace("\\", r"\\").replace("'", r"\'")
+    return f"$'{''.join(c if c.isprintable() else _bytes(c) for c in inner)}'"
+
+
+def _bytes(character: str) -> str:
+    if character == "\n":
+        return r"\n"
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf8", "surrogateescape"))
 
 
 def printable_lines(text: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from shlex import quote
 
 from xnas.options import flag_name
+from xnas.words import shell_word
 
 
 def flags(settings: Mapping[str, object]) -> str:
@@ -16,5 +16,5 @@ def flags(settings: Mapping[str, object]) -> str:
         if isinstance(value, bool):
             words.append(flag if value else flag_name(f"no_{name}"))
         else:
-            words.append(f"{flag} {quote(str(value))}")
+            words.append(f"{flag} {shell_word(str(value))}")
     return " ".join(words)

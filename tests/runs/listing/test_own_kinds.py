@@ -158,3 +158,11 @@ def test_the_words_of_a_cell_count_its_operations():
     assert words.startswith(str(max(int(part.split()[0]) for part in words.split(", "))))
     assert cell_words({"normal": {"nodes": [3, [[], ["x"]]]}}) == "1 x"
     assert cell_words({}) is None
+
+
+def test_the_command_of_a_run_with_an_odd_name_can_be_pasted(tmp_path):
+    training(tmp_path / "a\nb")
+    assert only(tmp_path).next_command == f"xnas export $'{tmp_path}/a\\nb'"
+    search(tmp_path / "a\nb" / "c", finished=False)
+    stopped = runs_in(tmp_path / "a\nb")[1]
+    assert stopped.next_command == f"xnas search --resume $'{tmp_path}/a\\nb/c'"

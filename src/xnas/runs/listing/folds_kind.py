@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from xnas.runs.fold_folders import NAME
 from xnas.runs.listing.kinds import (
     RUN_KINDS,
@@ -15,6 +13,7 @@ from xnas.runs.listing.kinds import (
     text,
     whole,
 )
+from xnas.words import shell_word
 
 TEST = "test.json"
 MOST_FOLDS = 100
@@ -32,7 +31,7 @@ def describe_folds(files: RunFiles) -> Description:
         done=sum((place / TEST).is_file() for place in places),
         planned=planned,
         test=None if error is None else 1 - error,
-        next_command=f"xnas export {quote(str(files.path / 'fold-0'))}",
+        next_command=f"xnas export {shell_word(str(files.path / 'fold-0'))}",
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from reprlib import repr as brief
-from shlex import quote
 from typing import Any
 
 from xnas.errors import DamagedFileError, VersionError
@@ -23,7 +22,7 @@ from xnas.runs.listing.kinds import (
     text,
     whole,
 )
-from xnas.words import short
+from xnas.words import shell_word, short
 
 GENOTYPE = "genotype.json"
 GENOTYPE_FORMAT, GENOTYPE_VERSION = "xnas-genotype", 1
@@ -62,7 +61,7 @@ def describe_training(files: RunFiles) -> Description:
         planned=whole(files.settings.get("epochs")),
         validation=number(epochs[-1]) if epochs else None,
         test=_accuracy(files, TEST) if files.has(TEST) else None,
-        next_command=f"xnas export {quote(str(files.path))}",
+        next_command=f"xnas export {shell_word(str(files.path))}",
     )
 
 
@@ -84,7 +83,7 @@ def describe_sampling(files: RunFiles) -> Description:
 
 def describe_fit(files: RunFiles) -> Description:
     """The best network, its accuracy on held-out images, and that on test images."""
-    following = f"xnas predict {quote(str(files.path))} IMAGE"
+    following = f"xnas predict {shell_word(str(files.path))} IMAGE"
     if not files.has(SUMMARY):
         return Description(**_common(files), next_command=following)
     summary = read_summary(files.path)
@@ -110,7 +109,7 @@ def describe_export(files: RunFiles) -> Description:
         data=text(card.get("trained_on")),
         seed=whole(card.get("seed")),
         cell="a wiring" if "wiring" in card else cell_words(mapping(card.get("genotype"))),
-        next_command=f"xnas predict {quote(str(files.path))} IMAGE",
+        next_command=f"xnas predict {shell_word(str(files.path))} IMAGE",
     )
 
 
@@ -192,7 +191,7 @@ def _common(files: RunFiles) -> dict[str, Any]:
 
 def _train_command(files: RunFiles) -> str:
     data = text(files.config.get("data"))
-    return f"xnas train {quote(str(files.path))} {quote(data or 'DATA')}"
+    return f"xnas train {shell_word(str(files.path))} {shell_word(data or 'DATA')}"
 
 
 RUN_KINDS.add("search", RunKind(noun="search", last=GENOTYPE, describe=describe_search))
