@@ -96,4 +96,5 @@ def test_a_fit_shows_the_best_network_and_the_others():
     assert html.index("small ResNet") < html.index("found cell")
     assert "90.00 %" in html
     assert "95.00 %" in html
+    assert "accuracy by the weights of the last epoch, which are exported" in html
     assert "Test accuracy" not in fitted(None)._repr_html_()

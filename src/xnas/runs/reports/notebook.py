@@ -9,7 +9,7 @@ import io
 from typing import TYPE_CHECKING
 
 from xnas.report.comparison_rows import verdicts
-from xnas.report.fitting import fit_rows
+from xnas.report.fitting import WEIGHTS, fit_rows
 from xnas.report.page.blocks import Block, DataTable, Fact, Facts, Picture, Pictures, Text
 from xnas.report.page.cell_graphs import finished_graphs
 from xnas.report.page.charts import Chart
@@ -95,7 +95,10 @@ def fit_html(result: FitResult) -> str:
         facts.append(Fact("Test accuracy", f"{100 * test:.2f} %", "of the best, tested once"))
     header, *rows = fit_rows(result.rows)
     table = DataTable(
-        caption="All networks, the best first", header=header, rows=tuple(rows), left=(0, 1)
+        caption=f"All networks, the best first; accuracy {WEIGHTS}",
+        header=header,
+        rows=tuple(rows),
+        left=(0, 1),
     )
     return render_fragment(Facts(tuple(facts)), table)
 
