@@ -37,8 +37,8 @@ class SourceOptions(Options):
     use_val: bool | None = None
     """Add the images of a val folder to those of train. Default: yes for folders, no for cinic10."""
     fold: int | Literal["all"] | None = option(None, Bound("lie in 0..4", lambda fold: 0 <= fold <= 4))
-    """Fold of the freiburg dataset, 0 to 4. xnas train also takes all: a training for each fold, and the
-    mean of their test errors. Default: 0."""
+    """Fold of the freiburg dataset, 0 to 4. xnas train also takes all: it trains once per fold and
+    reports the mean test error. Default: 0."""
     skip_bad_images: bool = False
     """Skip images that cannot be read or have a side below 8 pixels instead of stopping."""
 
@@ -53,10 +53,10 @@ class DataOptions(SourceOptions):
     """How a dataset is found and read; None leaves the choice to its loader."""
 
     image_size: int | None = option(None, at_least(SMALLEST_SIDE), at_most(LARGEST_SIDE))
-    """Height and width that images are resized to. Default: chosen from their own size (up to 32: kept;
-    larger: 32 or 64), or the recipe's."""
+    """Height and width in pixels that images are resized to. Default: chosen from their own size (up to
+    32: kept; larger: 32 or 64), or the recipe's."""
     resize: Resize | None = None
-    """How images of another shape are resized: crop the centre, pad with black, or stretch. Default:
+    """How images of other proportions are resized: crop the centre, pad with black, or stretch. Default:
     crop; pad for freiburg."""
     stream: bool | None = None
     """Read image files while the run needs them instead of keeping all images in memory. Default: yes if

@@ -61,7 +61,7 @@ def test_every_group_of_options_has_a_place(kind):
 
 def test_the_help_of_resume_names_what_may_change():
     help_ = resume_flag(SearchConfig, "search").help
-    assert "--backend, --checkpoint-minutes, --data-dir and --device may be given anew" in help_
+    assert "--backend, --checkpoint-minutes, --data-dir and --device may be changed" in help_
 
 
 def test_quiet_changes_no_run():

@@ -48,7 +48,7 @@ class BenchSearchConfig(TimedOnDevice):
     """Which round to time."""
 
     space: Literal["darts", "nasbench201"] = "darts"
-    """Whose supernet."""
+    """Search space of the supernet."""
     cells: int = 5
     """Cells of the supernet, or of each stage on nasbench201; the paper has 8."""
     channels: int = 8
@@ -60,7 +60,8 @@ class BenchSearchConfig(TimedOnDevice):
     rounds: int = option(10, at_least(3))
     """Timed rounds of each case, after two to warm up."""
     precision: Literal["fp32", "bf16"] | None = None
-    """Of the computation. By default what each backend takes: bf16 for fused on a GPU, else fp32."""
+    """Precision of the computation. By default what each backend takes: bf16 for fused on a GPU, else
+    fp32."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,7 +88,7 @@ class BenchMethodsConfig(TimedOnDevice):
     methods: tuple[str, ...] = ()
     """Methods to time besides xnas; repeat the flag for several. Default: all."""
     space: Literal["darts", "nasbench201"] = "darts"
-    """Whose supernet."""
+    """Search space of the supernet."""
     cells: int = 5
     """Cells of the supernet, or of each stage on nasbench201; the paper has 8."""
     channels: int = 12
@@ -127,11 +128,11 @@ class BenchDataConfig(TimedOnDevice):
     image_size: int = option(32, at_least(8))
     """Height and width."""
     policy: str = "cifar10"
-    """Of AutoAugment: cifar10, imagenet or svhn."""
+    """AutoAugment policy: cifar10, imagenet or svhn."""
     timings: int = option(7, at_least(5))
     """Timings of each case; the median is reported."""
     workers: int = option(0, at_least(0))
-    """Of the second DataLoader; 0 for as many as there are cores."""
+    """Worker processes of the second DataLoader; 0: one per core."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,6 +161,6 @@ class BenchTrainConfig(TimedOnDevice):
     image_size: int = 16
     """Height and width; CIFAR-10 has 32."""
     recipe: str = "xnas-1500"
-    """Whose augmentation, auxiliary tower and drop path are part of the step."""
+    """Recipe whose augmentation, auxiliary head and drop path are part of the step."""
     steps: int = option(20, at_least(5))
     """Timed steps of each case, after three to warm up."""

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "fit": (
-        "Get the best network for your images that some minutes allow.",
+        "Get the best network for your images within a time budget.",
         "Searches, trains, compares with baselines, tests the best once and exports it.",
         "xnas fit photos/ --minutes 30",
     ),
     "search": (
         "Find a network cell that suits your images.",
-        "The result is a genotype: train the network of it with `xnas train RUN`.",
+        "The result is a genotype (a description of the cell); train its network: `xnas train RUN`.",
         "xnas search photos/ --out runs/photos",
     ),
     "train": (
@@ -41,8 +41,8 @@ COMMANDS = {
         "xnas train runs/photos --recipe quick",
     ),
     "sample": (
-        "Find a cell by drawing whole cells and evaluating each.",
-        "Random search, evolution and others; a cell is trained, or looked up in a benchmark.",
+        "Find a cell by sampling complete cells and evaluating each.",
+        "Random search, evolution or others. Each cell is trained, or looked up in a benchmark.",
         "xnas sample photos/ --sampler evolution --evaluations 50",
     ),
     "evaluate": (
@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "compare": (
         "Compare methods and samplers with several seeds.",
-        "A table with means and spreads, and which differences are more than noise.",
+        "Prints a table of means and spreads, and which differences are significant.",
         "xnas compare --methods xnas,darts,random --space nasbench201 --truth cells.csv --seeds 0-4",
     ),
     "runs": (
@@ -72,17 +72,17 @@ COMMANDS = {
     ),
     "show": (
         "Draw a cell in the terminal, with its depth and the sizes of its networks.",
-        "Without a cell, --zoo lists the published ones.",
+        "xnas show --zoo lists the published cells.",
         "xnas show darts_v2 --svg cell.svg",
     ),
     "report": (
-        "Write the page of a run: what was found, how good it is, and how it came about.",
-        "One self-contained file, which searches, trainings, samplings, fits and comparisons write.",
+        "Write the HTML report of a run: what was found, how good it is, how it came about.",
+        "One self-contained file; search, train, sample, fit and compare write it as well.",
         "xnas report runs/photos --open",
     ),
     "methods": (
-        "List the methods of a search, or describe one of them.",
-        "With a name: its rule, its recipe, what it departs in from its paper, and published results.",
+        "List the search methods, or describe one.",
+        "With a name: its rule, its recipe, how it departs from its paper, and published results.",
         "xnas methods gaea",
     ),
     "data": (
@@ -118,7 +118,8 @@ def _is_fraction(text: str) -> bool:
 
 app = App(
     name="xnas",
-    help="Find, train and export convolutional networks for your images (neural architecture search).",
+    help="Find, train and export convolutional networks for your images: neural architecture search by "
+    "XNAS (Nayman et al., 2019; called the paper here) and by other methods.",
     help_epilogue="Every command takes --debug, which shows the traceback of an error.",
     version=__version__,
     config=_refuse_fractions,

@@ -35,8 +35,8 @@ def compare(
     Parameters
     ----------
     data
-        Datasets or folders of images, or a TOML file that describes the comparison, whose settings the
-        options here replace. Default: the digits, if entries are named.
+        Datasets or folders of images, or a TOML file that describes the comparison; options given here
+        override its settings. Default: scikit-learn's digits, if entries are named.
     """
     # The help of the command does without torch, which these import.
     from xnas.runs.comparison import compare as job  # noqa: PLC0415

@@ -41,7 +41,7 @@ def data(
     download
         Fetch the dataset, through torchvision, into --data-dir, $XNAS_DATA or ./data.
     unpack
-        Unpack this archive (.tar, .tar.gz, .zip) of the dataset there.
+        Unpack this archive (.tar, .tar.gz, .zip) of the dataset into that folder.
     check
         Decode every image file, and name each that cannot be read.
     """

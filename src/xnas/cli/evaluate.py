@@ -27,8 +27,8 @@ def evaluate(
     Parameters
     ----------
     run
-        The run folder of a training, or RUN/best, its best weights on held-out images; with --cell, a
-        file of weights that the paper's authors released.
+        A training's run folder, or RUN/best for its best weights on held-out images. With --cell: a file
+        of weights that the paper's authors released.
     data
         A dataset or a folder of class folders with the run's classes; by default the run's own data.
     """

@@ -20,7 +20,7 @@ def export(run: Path, /, **typed: Any) -> None:  # noqa: ANN401 - options
     Parameters
     ----------
     run
-        The run folder of a training, or RUN/best, its best weights on held-out images.
+        A training's run folder, or RUN/best for its best weights on held-out images.
     """
     from xnas.runs.export import export_run  # noqa: PLC0415 - imports torch
 

@@ -36,7 +36,7 @@ def fit(
     ----------
     data
         A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
-        them). Default: the digits.
+        them). Default: scikit-learn's digits.
     """
     # The help of the command does without torch, which these import.
     from xnas.runs.fit import fit as job  # noqa: PLC0415

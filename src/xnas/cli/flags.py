@@ -76,7 +76,7 @@ def resume_flag(kind: type[Options], what: str) -> Parameter:
     *some, last = map(flag_name, names_on_resume(kind, "change"))
     text = (
         f"Resume the {what} in this run folder, with its own options and data. {', '.join(some)} and "
-        f"{last} may be given anew, for this call."
+        f"{last} may be changed for this call."
     )
     return Parameter(help=text, group=GROUPS["Output"])
 

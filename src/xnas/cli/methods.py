@@ -9,7 +9,7 @@ from xnas.cli.printing import say, say_document
 
 
 def methods(name: str | None = None, /, *, as_json: Annotated[bool, JSON] = False) -> None:
-    """List the methods of a search, or describe one of them: its rule, recipe and departures.
+    """List the search methods, or describe one: its rule, recipe and departures.
 
     Parameters
     ----------

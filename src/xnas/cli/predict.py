@@ -49,8 +49,8 @@ def predict(
     Parameters
     ----------
     run
-        The run folder of a training, RUN/best, its best weights on held-out images, or a folder
-        that it was exported to.
+        A training's run folder, RUN/best (its best weights on held-out images), or the folder of an
+        export.
     images
         Image files, or folders of them.
     """

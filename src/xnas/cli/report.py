@@ -30,7 +30,7 @@ def report(
     run
         The folder of a search, a training, a sampling, a fit or a comparison.
     watch
-        While the run lives, write the page again after every epoch; an open page loads itself again.
+        While the run is active, rewrite the page after every epoch; an open page reloads itself.
     open_
         Open the page in a browser.
     figures

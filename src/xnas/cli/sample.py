@@ -48,8 +48,8 @@ def sample(
     ----------
     data
         A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
-        them). Default: the digits. For the evaluators table and surrogate: a data set of the benchmark,
-        by default cifar10.
+        them). Default: scikit-learn's digits. For the evaluators table and surrogate: a data set of the
+        benchmark, by default cifar10.
     """
     if parts:
         _list_parts(data is not None or resume is not None or bool(typed), as_json=as_json)

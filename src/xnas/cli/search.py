@@ -32,7 +32,7 @@ def search(
     ----------
     data
         A folder of images (one folder per class, or a table of labels), or a dataset (`xnas data` lists
-        them). Default: the digits that come with scikit-learn.
+        them). Default: scikit-learn's digits.
     """
     # The help of the command does without torch, which these import.
     from xnas.engine.distributed import speaks  # noqa: PLC0415

@@ -33,7 +33,7 @@ def show(
     zoo
         List all published cells instead.
     svg
-        Also draw the cell into this file.
+        Also write the drawing to this SVG file.
     truth
         CSV of a benchmark, as for xnas search: also print the accuracy of the cell and, given the run
         folder of a search, of the cell of every epoch.

@@ -40,9 +40,9 @@ class ModelCard:
     """How the network is built, without the parts that only training uses."""
     classes: tuple[str, ...]
     size: tuple[int, int]
-    """Height and width that images are resized to."""
+    """Height and width in pixels that images are resized to."""
     resize: str = "crop"
-    """How images of another shape are resized: crop, pad or stretch."""
+    """How images of other proportions are resized: crop, pad or stretch."""
     centre: tuple[int, int] | None = None
     """Height and width of the centre crop after that; None crops nothing."""
     mean: tuple[float, ...]

@@ -20,9 +20,9 @@ class EvaluateConfig(SourceOptions, DeviceOptions, OutputOptions):
     out: Path | None = option(None, group="Output")
     """Folder for evaluation.json and figures, new or empty. Default: the run folder itself."""
     batch_size: int = option(250, at_least(1), group="Hardware")
-    """Images per batch; it changes nothing but memory and speed."""
+    """Images per batch; it affects only memory and speed."""
     every_image: bool = option(False, group="Data")
-    """Test on the training images of DATA as well, for data that the run has not seen."""
+    """Also test on the training images of DATA, if the run has not seen these data."""
     cell: str | None = None
     """For a file of weights that the paper's authors released: its cell, such as xnas."""
     network: Literal["cifar", "imagenet"] = "cifar"

@@ -38,8 +38,8 @@ class ComputeOptions(DeviceOptions):
     fast kernels and, on a GPU, CUDA graphs. auto: on a GPU fused or, where there are no kernels,
     captured; else reference."""
     precision: Literal["fp32", "bf16"] | None = None
-    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (a search: with the fused or
-    the captured backend), else fp32; fp32 with --faithful."""
+    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (in a search with the fused
+    or captured backend), else fp32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,15 +49,15 @@ class LimitOptions(Options):
     GROUP: ClassVar[str] = "Limits"
 
     max_params: float | None = option(None, POSITIVE)
-    """Most parameters of the network that is trained. A search makes operations pay for what they cost
-    and ends with a cell that is within the limits in the network that a training builds by default.
-    Sampling draws no cell beyond them. A training without --channels takes the most channels that
-    fit."""
+    """Maximum number of parameters of the trained network, such as 3e6. A search penalizes costly
+    operations and returns a cell whose default network is within the limits. Sampling proposes only such
+    cells. Training without --channels uses as many channels as fit. Default: no limit."""
     max_macs: float | None = option(None, POSITIVE)
-    """Most multiply-accumulates of that network per image."""
+    """Maximum multiply-accumulate operations of that network per image, such as 5e8. Default: no
+    limit."""
     max_latency: float | None = option(None, POSITIVE)
-    """Most milliseconds that it takes for a batch, as measured before it is trained; while cells are
-    searched, as predicted from the times of single operations."""
+    """Maximum milliseconds of that network for one batch, measured before it is trained; during a
+    search, predicted from the times of single operations. Default: no limit."""
     latency_device: str | None = None
     """Where latency is measured: cpu, cuda or cuda:NUMBER. Default: where the command computes."""
     latency_batch: int = option(1, at_least(1), at_most(1 << 16))

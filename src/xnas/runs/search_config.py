@@ -37,12 +37,12 @@ class SearchConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     GROUP: ClassVar[str] = "Search"
 
     method: str = option("xnas", group="Method")
-    """How operations are weighted and chosen: xnas, or a rival that xnas methods lists."""
+    """How operations are weighted and chosen: xnas, or another method that xnas methods lists."""
     space: str = "darts"
     """Search space: darts, nasbench201, or one that your code has registered."""
     epochs: int | None = option(None, at_least(1))
-    """Passes over the validation half of the images. Default: 20 on darts and 50 on nasbench201, or more
-    to reach 1000 rounds; 50 with --method darts and with --faithful."""
+    """Passes over the validation half of the images. Default: 20 on space darts and 50 on nasbench201,
+    or more to reach 1000 rounds (batches); 50 with --method darts and with --faithful."""
     batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
     """Images per batch. Default: chosen for about 20 rounds per epoch, between 8 and 96."""
     cells: int | None = option(None, at_most(1000))
@@ -54,13 +54,13 @@ class SearchConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     """Initial learning rate of the network weights. Decays to 0.001 by a cosine; constant if it starts
     lower. Default: 0.025, or the method's."""
     partial_channels: int | None = option(None, at_least(1), at_most(64), group="Method")
-    """Let only 1/K of the channels of each cell pass the operations and the others go by, which saves
-    time and memory. Default: 1 (all), or the method's."""
+    """K: send only 1/K of the channels of each cell through the operations; the others bypass them.
+    Saves time and memory. Default: 1 (all), or the method's."""
     single_level: bool | None = option(None, group="Method")
-    """Let weights and operation weights both learn from all training images, not each from a half of
-    them. Default: where the method is so."""
+    """Train network weights and operation weights on all training images instead of one half each.
+    Default: the method's."""
     faithful: bool = option(False, group="Method")
-    """Use the paper's protocol as printed: its learning rates, AutoAugment on the training half,
+    """Use the paper's protocol as published: its learning rates, AutoAugment on the training half,
     relaxation 1, fp32, no guard against collapse. Every setting that still differs is printed."""
     experts_lr: float | str | None = option(None, group="Method")
     """Learning rate of the operation weights: matched (optimal for the number of rounds, one for all
@@ -68,47 +68,51 @@ class SearchConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     paper's count of rounds) or a number. NORMAL,REDUCTION sets one for each kind of cell. Default:
     matched; paper with --faithful."""
     logits_lr: float | None = option(None, POSITIVE, group="Method")
-    """Learning rate of Adam, for methods that learn logits such as darts. Default: the method's."""
+    """Adam's learning rate for the operation weights, with methods that learn them as logits, such as
+    darts. Default: the method's."""
     logits_weight_decay: float | None = option(None, NOT_NEGATIVE, group="Method")
-    """Weight decay of Adam, for methods that learn logits such as darts. Default: the method's."""
+    """Adam's weight decay for the operation weights, with methods that learn them as logits, such as
+    darts. Default: the method's."""
     relaxation: float | None = option(None, RELAXATION, group="Method")
-    """Wipeout relaxation in (0, 1]; smaller values remove operations earlier. Default: 1, the paper's
-    safe wipeout."""
+    """How early --wipeout removes operations, in (0, 1]; smaller is earlier. Default: 1, the paper's,
+    which never removes one that could still win."""
     wipeout: bool = option(True, group="Method")
-    """Remove operations that can no longer win."""
+    """During the search, remove operations that can no longer win (the paper's wipeout)."""
     reward_bound: float = option(1.0, BELOW_LARGEST, group="Method")
-    """Clip rewards to [-L, L]."""
+    """L: clip each operation's reward (the negative gradient of the validation loss) to [-L, L]."""
     accounting: Literal["update", "sample"] = option("update", group="Method")
     """Count one round per update, or one per sample and cell as the paper does."""
     skip_dropout: str | None = option(None, group="Method")
-    """Probability of dropping a skip connection in the weight step: 0.5, or 0.6:0 to fade it out.
-    Default: 0.5 for xnas; 0 for darts and with --faithful."""
-    expert_dropout: float | None = option(None, SHARE, group="Method")
-    """Probability of dropping each operation of an edge in the weight step, so that operations learn to
-    work alone. Default: 0.5 for xnas on darts, else 0."""
-    best_temperature: bool | None = option(None, group="Method")
-    """Pay rewards at the temperature that suits each validation batch best, so that a network that has
-    become too confident does not change them. Default: for xnas on darts."""
-    warmup: float | None = option(None, SHARE, group="Method")
-    """Share of the epochs, at the start, in which the network weights learn alone. Default: 0.18 for
-    xnas on darts, else 0."""
-    edges: Literal["absence", "share"] | None = option(None, group="Method")
-    """How a node's edges are chosen: by what the validation loss gains without them (absence), or by the
-    weight of their best operation (share). Default: absence for xnas on darts, else share."""
-    include_none: bool | None = option(None, group="Method")
-    """Add the operation none (no connection) to the space. Default: for darts, and on nasbench201 with
+    """Probability of dropping a skip connection while network weights are trained: a number, or FROM:TO
+    such as 0.6:0 to fade it out. Default: 0.5 for method xnas; 0 for other methods and with
     --faithful."""
+    expert_dropout: float | None = option(None, SHARE, group="Method")
+    """Probability of dropping each operation of an edge while network weights are trained, so that each
+    learns to work alone. Default: 0.5 for method xnas on space darts, else 0."""
+    best_temperature: bool | None = option(None, group="Method")
+    """Compute rewards at the softmax temperature that fits each validation batch best, so that an
+    overconfident network does not distort them. Default: yes for method xnas on space darts, else no."""
+    warmup: float | None = option(None, SHARE, group="Method")
+    """Fraction of the epochs, at the start, in which only the network weights are trained. Default: 0.18
+    for method xnas on space darts, else 0."""
+    edges: Literal["absence", "share"] | None = option(None, group="Method")
+    """How each node's final edges are chosen: by how much the validation loss rises without them
+    (absence), or by the weight of their best operation (share). Default: absence for xnas on darts, else
+    share."""
+    include_none: bool | None = option(None, group="Method")
+    """Add the operation none (no connection) to the space. Default: yes for method darts, and with
+    --faithful on space nasbench201; else no."""
     auto_augment: bool | None = option(None, group="Method")
     """Apply AutoAugment to the training half. Default: with --faithful."""
     auto_augment_policy: Policy = option("cifar10", group="Method")
-    """Policy of AutoAugment, by the data that it was learned on. cifar10-original and svhn-original have
-    the magnitudes of the code that was published with the policies, the others torchvision's."""
+    """Policy of AutoAugment, by the data that it was learned on. Those that end in -original use the
+    magnitudes of the policies' published code, the others torchvision's."""
     gap_every: int = option(10, at_least(1), group="Output")
-    """Measure the discretization gap every so many epochs, and at the end."""
+    """Measure the discretization gap (the accuracy that is lost if only the cell is kept) every this
+    many epochs, and at the end."""
     truth: Path | None = option(None, on_resume="free", group="Output")
-    """CSV of a benchmark: log the accuracy of the current cell after every epoch. On nasbench201 the
-    table of all cells, on darts cells with accuracies from which those of others are estimated. The
-    search does not use it."""
+    """CSV file of benchmark accuracies, used only to log that of the current cell after every epoch. On
+    nasbench201: the table of all cells; on darts: some cells, from which others are estimated."""
 
     def __post_init__(self) -> None:
         dropout: object = self.skip_dropout

@@ -36,51 +36,54 @@ class TrainOptions(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     GROUP: ClassVar[str] = "Training"
 
     recipe: str = "quick"
-    """Numbers to start from: quick, darts-600 (used by most papers on cells), nasbench301 (the
-    benchmark's own), xnas-1500 or imagenet-250 (the paper's)."""
+    """Training settings to start from: quick (short), darts-600 (used by most papers on cells),
+    nasbench301 (the benchmark's own), xnas-1500 or imagenet-250 (the paper's)."""
     epochs: int | None = option(None, at_least(1))
     """Passes over the training images. Default: the recipe's."""
     batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
     """Images per step. Default: the recipe's."""
     accumulate: int = option(1, at_least(1))
-    """Split each batch into this many parts that are computed one after another, to save memory. Batch
-    statistics are then those of the parts."""
+    """Split each batch into this many parts, computed one after another to save memory (gradient
+    accumulation). Batch norm then sees each part alone."""
     learning_rate: float | None = option(None, POSITIVE)
     """Initial learning rate. Default: the recipe's."""
     weight_decay: float | None = option(None, NOT_NEGATIVE)
-    """Default: the recipe's."""
+    """Weight decay of the optimizer. Default: the recipe's."""
     gradient_clip: float | None = option(None, NOT_NEGATIVE)
-    """Largest norm of the gradient; 0 does not clip. Default: the recipe's."""
+    """Clip the gradient to this norm; 0: no clipping. Default: the recipe's."""
     label_smoothing: float | None = option(None, SHARE)
-    """Default: the recipe's."""
+    """Label smoothing of the loss; 0: none. Default: the recipe's."""
     auxiliary_weight: float | None = option(None, NOT_NEGATIVE)
-    """Weight of the auxiliary head's loss; 0 builds none. Default: the recipe's."""
+    """Weight of the auxiliary head's loss; 0: no head. Default: the recipe's."""
     drop_path_rate: float | None = option(None, SHARE)
-    """Share of edges dropped at the end of the training. Default: the recipe's."""
+    """Probability of dropping an edge (drop path), as reached at the end of the training; 0: none.
+    Default: the recipe's."""
     cutout: int | None = option(None, at_least(0))
-    """Side of the square cut out of each training image, given for 32-pixel images; 0 cuts none.
-    Default: the recipe's."""
+    """Side in pixels of the square cut out of each training image, for images of 32 pixels and scaled
+    for others; 0: none. Default: the recipe's."""
     mixup: float | None = option(None, NOT_NEGATIVE, at_most(LARGEST_ALPHA))
-    """Mix each training image with another one, by a share from Beta(MIXUP, MIXUP); 0 mixes nothing.
-    Training accuracy then counts an answer by the share of its label. Default: the recipe's."""
+    """Mix each training image with another one, weighted by a draw from Beta(MIXUP, MIXUP); 0: none.
+    Training accuracy then weights each prediction by its label's share. Default: the recipe's."""
     auto_augment: Literal["none", Policy] | None = None
-    """AutoAugment policy. cifar10-original and svhn-original have the magnitudes of the code that was
-    published with the policies, the others torchvision's. Default: the recipe's."""
+    """AutoAugment policy. Those that end in -original use the magnitudes of the policies' published
+    code, the others torchvision's. Default: the recipe's."""
     average: float | None = option(None, SHARE)
-    """Decay of a moving average of the weights, which is then saved instead of them; 0 for none.
-    Default: the recipe's."""
+    """Decay of an exponential moving average (EMA) of the weights, such as 0.999, which is then saved
+    instead of them; 0: none. Default: the recipe's."""
     validation: float | None = option(None, SHARE)
-    """Share of the training images that is held out to choose the best weights, saved in RUN/best; the
-    last weights count. Default: the recipe's, 0.2 for nasbench301 and none for the others."""
+    """Fraction of the training images held out to choose the best weights, saved in RUN/best. The test
+    at the end uses the last weights. Default: the recipe's, 0.2 for nasbench301 and none for the
+    others."""
     network: str | None = option(None, group="Network")
-    """Stem and sizes: cifar, imagenet, or another network of the cell's space. Default: the recipe's,
-    or the first of a space that has neither."""
+    """Network layout (stem and stages): cifar, imagenet, or another of the cell's search space. Default:
+    the recipe's, or the first of a space that has neither."""
     cells: int | None = option(None, at_most(1000), group="Network")
     """Cells of the network. Default: the recipe's."""
     channels: int | None = option(None, at_least(1), at_most(1 << 16), group="Network")
     """Channels of the first cell. Default: the recipe's."""
     compile: bool = option(False, on_resume="change", group="Hardware")
-    """Compile the cells. Takes minutes at the start; pays off in long trainings on a GPU."""
+    """Compile the cells with torch.compile. Takes minutes at the start; pays off in long trainings on a
+    GPU."""
 
 
 @dataclass(frozen=True, kw_only=True)

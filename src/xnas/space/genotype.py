@@ -105,12 +105,12 @@ class Genotype:
 
     @classmethod
     def from_arch(cls, arch: object, space: str = "nasbench201") -> Genotype:
-        """The genotype of a string of NAS-Bench-201."""
+        """The genotype of a NAS-Bench-201 architecture string."""
         return cls(space, read_arch(arch))
 
     @property
     def arch(self) -> str:
-        """The cell as a string of NAS-Bench-201."""
+        """The cell as a NAS-Bench-201 architecture string."""
         if self.one_line is None:
             raise GenotypeError(f"cells of the space {self.space!r} have no string; use to_json")
         return self.one_line

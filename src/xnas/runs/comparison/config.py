@@ -33,8 +33,8 @@ class CompareOptions(DataOptions, DeviceOptions, OutputOptions):
     space: str = "darts"
     """Search space, or several: darts,nasbench201."""
     truth: str | None = option(None, on_resume="change")
-    """CSV of a benchmark that knows or estimates the accuracy of cells, which is then what is compared;
-    with several spaces SPACE=FILE,SPACE=FILE."""
+    """CSV file of benchmark accuracies: compare those of the cells that are found. With several spaces:
+    SPACE=FILE,SPACE=FILE."""
     train: str | None = None
     """Train the cell of every run, and a random cell per seed, and compare the test accuracies: a
     recipe, or settings of xnas train such as recipe=quick,epochs=10."""
@@ -45,10 +45,10 @@ class CompareOptions(DataOptions, DeviceOptions, OutputOptions):
     against: str | None = option(None, on_resume="change")
     """The entry that all others are compared with. Default: xnas, or the first."""
     test: bool = option(True, on_resume="change")
-    """Test which differences are more than noise, which needs several seeds."""
+    """Test which differences are statistically significant; needs several seeds."""
     test_kind: Literal["exact", "paired", "welch"] = option("exact", on_resume="change")
-    """exact: permutation test of the means. paired: of differences within seeds, which needs more seeds.
-    welch: t-test, which needs few, and accuracies that are about normal."""
+    """exact: permutation test of the means. paired: permutation test of differences within seeds; needs
+    more seeds. welch: Welch's t-test; needs fewer, but accuracies that are about normal."""
     random_cells: int = option(500, at_least(1), at_most(1 << 20), on_resume="change")
     """Random cells whose mean accuracy by --truth is the baseline."""
     pool: str = option("local", on_resume="change")

@@ -21,7 +21,7 @@ class FitConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     GROUP: ClassVar[str] = "Search"
 
     minutes: float = option(30.0, POSITIVE)
-    """Minutes from the command to the exported model. The plan aims at 90 % of them."""
+    """Time budget in minutes, from the start to the exported model. The plan aims at 90 % of it."""
     pretrained: str | None = None
     """A pretrained model of timm to fine-tune, as MODEL (its weights in timm's cache) or MODEL=FILE (a
     state dict, .safetensors or .pth), or none. Nothing is downloaded. Default: resnet18 or another small

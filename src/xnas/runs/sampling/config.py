@@ -32,28 +32,30 @@ class SampleConfig(TrainOptions):
     settings: str | None = None
     """Settings of the sampler, such as population=10,sample=3. Default: the sampler's own."""
     evaluator: str = "train"
-    """How cells are evaluated: train (a training each), table (NAS-Bench-201's, see --truth), surrogate
-    (estimated from the cells of --truth), shared (with the weights of a search, see --weights), or
-    another that is registered."""
+    """How cells are evaluated: train (train each cell), table (look it up in NAS-Bench-201, see
+    --truth), surrogate (estimate it from the cells of --truth), shared (use the weights of a search, see
+    --weights), or another that is registered."""
     evaluations: int = option(100, at_least(1), on_resume="change")
     """Cells to evaluate. A resumed search may be given more."""
     at_once: int = option(1, at_least(1), at_most(1 << 16))
-    """Cells that are evaluated in parallel. Cell n + AT_ONCE is asked when cells 0 to n are known."""
+    """Cells that are evaluated in parallel. Cell n + AT_ONCE is proposed once cells 0 to n are
+    evaluated."""
     unordered: bool = False
-    """Report each result to the sampler as it comes: no waiting for slow ones, but another run of the
-    same seed may ask other cells."""
+    """Report each result to the sampler at once, without waiting for slow ones; another run with the
+    same seed may then propose other cells."""
     pool: str = option("local", on_resume="change")
     """Where cells are evaluated: local (in this process), processes (AT_ONCE processes of this machine),
     ray (a Ray cluster), or another pool that is registered."""
     tied: bool = False
-    """Draw one cell for both kinds: the reduction cell equals the normal one."""
+    """Use the same cell as normal and as reduction cell."""
     truth: Path | None = option(None, on_resume="change")
-    """CSV of a benchmark: what the evaluators table and surrogate read. With others it is asked for the
-    best cell, for the report alone."""
+    """CSV file of benchmark accuracies, read by the evaluators table and surrogate. With others, only
+    the best cell is looked up, for the report."""
     weights: Path | None = option(None, on_resume="change")
-    """Run folder of a search whose shared weights evaluate the cells."""
+    """Run folder of the search whose weights the evaluator shared uses."""
     epochs: int | None = option(None, at_least(1))
-    """Epochs of an evaluation. Default: the recipe's; the table knows 12 (its default) and 200."""
+    """Training epochs per cell. Default: the recipe's. The evaluator table has 12 (its default) and
+    200."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
