@@ -11,7 +11,14 @@ import pytest
 
 from xnas.cli import main
 from xnas.process import interrupt
-from xnas.process.interrupt import finish, heed_signals, stop_at_round, unwound_by_signals
+from xnas.process.interrupt import (
+    Interrupted,
+    finish,
+    heed_signals,
+    stop_at_round,
+    stopped_at_once,
+    unwound_by_signals,
+)
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
@@ -38,6 +45,17 @@ def test_another_interrupt_ends_at_once(monkeypatch):
         assert stopped()
         with pytest.raises(KeyboardInterrupt):
             send(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_long_computation_between_two_rounds_is_stopped_at_once(number):
+    with stop_at_round() as stopped:
+        with pytest.raises(Interrupted), stopped_at_once():
+            send(number)
+            pytest.fail("the computation went on")
+        assert not stopped()
+        send(number)  # a round is finished, as before
+        assert stopped()
 
 
 def test_signals_that_come_together_are_one():

@@ -1,7 +1,7 @@
 """Signals: Ctrl-C and SIGTERM stop a run after a round, with a checkpoint; other work stops at once.
 
 A command calls `heed_signals` before it imports anything slow, does its work in `unwound_by_signals`,
-and plays its rounds in `stop_at_round`.
+and plays its rounds in `stop_at_round`. A long computation between two rounds is `stopped_at_once`.
 """
 
 from __future__ import annotations
@@ -100,6 +100,30 @@ def stop_at_round() -> Iterator[Callable[[], bool]]:
     before = {number: signal.signal(number, note) for number in STOPPING}
     try:
         yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_at_once() -> Iterator[None]:
+    """Make Ctrl-C (or SIGTERM) raise Interrupted in the block, of whose work nothing has to be kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in STOPPING}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        around = before[signal.Signals(number)]
+        if not _in_an_import(frame):
+            raise Interrupted("stopped at once")
+        if callable(around):  # a round will ask for it
+            around(number, frame)
+
+    try:
+        for number in STOPPING:
+            signal.signal(number, stop)
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

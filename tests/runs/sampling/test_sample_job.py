@@ -13,6 +13,7 @@ from xnas import ConfigError, Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import RoundError
 from xnas.runs.displays import Silence
 from xnas.runs.sampling.benchmark_evaluators import TableEvaluator
+from xnas.samplers import SAMPLERS
 from xnas.space import create_model
 
 
@@ -60,6 +61,19 @@ def test_the_limits_hold_for_the_answer(config):
         ConfigError, match=r"no cell of the space nasbench201 is within --max-params 1000: the least"
     ):
         sample(replace(config, max_params=1000, out=config.out.with_name("none")))
+
+
+@pytest.mark.parametrize("sampler", sorted(SAMPLERS))
+def test_more_evaluations_than_there_are_cells_are_refused(config, sampler):
+    if sampler in {"tpe", "halving", "bohb"}:
+        pytest.importorskip("optuna")
+    rungs = "min_epochs=12,max_epochs=200,eta=17" if sampler in {"halving", "bohb"} else None
+    most, each = ("31,250", ", each with 2 rungs") if rungs else ("15,625", "")
+    with pytest.raises(
+        ConfigError, match=rf"--evaluations must be at most {most}, .* 15,625 cells{each}, got 31251$"
+    ):
+        sample(replace(config, sampler=sampler, settings=rungs, evaluations=31_251))
+    assert not config.out.exists()
 
 
 @pytest.mark.parametrize("evaluator", ["surrogate", "shared"])
@@ -140,3 +154,15 @@ def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch,
     assert told == f"xnas: stopped after evaluation 5; resume with: xnas sample --resume {config.out}\n"
     assert not (config.out / "genotype.json").exists()
     assert len(resume_sampling(config.out).evaluations) == 100
+
+
+def test_an_interrupt_stops_a_sampler_that_plans(config, monkeypatch, capsys):
+    def plans(_):
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("the sampler went on")
+
+    monkeypatch.setattr("xnas.samplers.random_search.RandomSearch.ask", plans)
+    flags = ["--space", "nasbench201", "--evaluator", "table", "--truth", config.truth, "--sampler"]
+    status, _, told = call(capsys, "sample", *flags, "random", "--out", config.out)
+    assert status == 130
+    assert told == f"xnas: stopped after evaluation 0; resume with: xnas sample --resume {config.out}\n"

@@ -12,6 +12,8 @@ from xnas.errors import ConfigError
 from xnas.options import at_least, at_most, option
 from xnas.runs.train_config import TrainOptions
 
+MOST_EVALUATIONS = 1_000_000
+"""Of one search: its ledger is read as a whole, and samplers remember every cell."""
 WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -35,7 +37,7 @@ class SampleConfig(TrainOptions):
     """How cells are evaluated: train (train each cell), table (look it up in NAS-Bench-201, see
     --truth), surrogate (estimate it from the cells of --truth), shared (use the weights of a search, see
     --weights), or another that is registered."""
-    evaluations: int = option(100, at_least(1), on_resume="change")
+    evaluations: int = option(100, at_least(1), at_most(MOST_EVALUATIONS), on_resume="change")
     """Cells to evaluate. A resumed search may be given more."""
     at_once: int = option(1, at_least(1), at_most(1 << 16))
     """Cells that are evaluated in parallel. Cell n + AT_ONCE is proposed once cells 0 to n are

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from xnas.errors import ConfigError
+from xnas.process.interrupt import stopped_at_once
 from xnas.runs.sampling.pools import Pool
 from xnas.runs.sampling.trial_ledger import TrialLedger
 from xnas.samplers import Result, Sampler, Trial
@@ -89,7 +90,10 @@ class SampleLoop:
 
     def _ask(self, pool: Pool) -> bool:
         """Ask for one more, and submit it; False if there is nothing to ask now."""
-        trial = None if self.complete else self.sampler.ask()
+        if self.complete:
+            return False
+        with stopped_at_once():  # a sampler may plan for long
+            trial = self.sampler.ask()
         if trial is None:
             return False
         self.ledger.ask(trial)

@@ -7,6 +7,7 @@ search is finished.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, fields
@@ -72,6 +73,7 @@ class SampleJob:
         self.encoding = self.limits.applied(encoding)
         self.settings = self._planned() | settings
         self._require_budgets()
+        self._require_enough_cells()
         self.sampler: Sampler = self.kind(self.encoding, config.seed, self.settings)
         hand_images(self.sampler, data, seed=config.seed)
         self.truth = self._benchmark()
@@ -88,6 +90,17 @@ class SampleJob:
         if isinstance(self.evaluator, KnowsBudgets):
             for budget in self.kind.budgets(self.kind.checked(self.settings)):
                 self.evaluator.require_budget(budget)
+
+    def _require_enough_cells(self) -> None:
+        """Raise if more evaluations are wanted than there are cells, each at every rung."""
+        rungs = len(self.kind.budgets(self.kind.checked(self.settings)))
+        cells = math.prod(self.encoding.cardinalities)
+        if self.config.evaluations > cells * rungs:
+            times = f", each with {counted(rungs, 'rung')}" if rungs > 1 else ""
+            raise ConfigError(
+                f"--evaluations must be at most {cells * rungs:,}, as the space {self.config.space} has "
+                f"{cells:,} cells{times}, got {self.config.evaluations}"
+            )
 
     def _benchmark(self) -> Benchmark | None:
         """What knows the best cell, for the report alone."""
