@@ -41,7 +41,8 @@ def test_an_unknown_sampler_is_named():
     [
         (None, "done", "trial 4 is 'done' with the value None"),
         (0.5, "failed", "trial 4 is 'failed' with the value 0.5"),
-        (float("nan"), "done", "the value of trial 4 is nan; one that is not finite has failed"),
+        (float("nan"), "done", "the value of trial 4 is nan; one that is not finite, or has "),
+        (1e308, "done", r"the value of trial 4 is 1e\+308; .* or has 1e\+15 or more, has failed"),
     ],
 )
 def test_a_result_has_a_value_or_has_failed(value, state, words):

@@ -43,6 +43,9 @@ from xnas.registry import Registry, known_names
 from xnas.space.encoding import Choices, Encoding
 from xnas.space.genotype import Genotype
 
+LARGEST_VALUE = 1e15
+"""Of values that mean anything: sums and figures stay finite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -79,9 +82,10 @@ class Result:
                 f"the result of trial {self.number} is {self.state!r} with the value {self.value}; a "
                 "result that is done has a value, one that failed has none"
             )
-        if self.value is not None and not -float("inf") < self.value < float("inf"):
+        if self.value is not None and not abs(self.value) < LARGEST_VALUE:
             raise ConfigError(
-                f"the value of trial {self.number} is {self.value}; one that is not finite has failed"
+                f"the value of trial {self.number} is {self.value:g}; one that is not finite, or has "
+                f"{LARGEST_VALUE:g} or more, has failed"
             )
 
 

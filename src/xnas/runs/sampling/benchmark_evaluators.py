@@ -69,11 +69,15 @@ class TableEvaluator:
     def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
         """Look the cell up; a budget of 12 or 200 epochs takes the place of `epochs`."""
         self.require_budget(trial.budget)
-        epochs: Any = self.epochs if trial.budget is None else trial.budget
-        value = self.table.accuracy(trial.genotype, epochs, "valid", self.data) / 100
+        value, epochs = self.known(trial)
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
         return Result(number=trial.number, value=value, state="done", at=epochs, cost=cost)
+
+    def known(self, trial: Trial) -> tuple[float, int]:
+        """Return what the table has for a trial, and after how many epochs."""
+        epochs: Any = self.epochs if trial.budget is None else trial.budget
+        return self.table.accuracy(trial.genotype, epochs, "valid", self.data) / 100, epochs
 
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the table's own counts."""
@@ -112,6 +116,10 @@ class SurrogateEvaluator:
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
         return Result(number=trial.number, value=value, state="done", at=JUDGED_EPOCHS, cost=cost)
+
+    def known(self, trial: Trial) -> tuple[float, int]:
+        """Return the estimate for a trial, without its error, and the epochs that it is of."""
+        return self.judge.accuracy(trial.genotype) / 100, JUDGED_EPOCHS
 
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the counts of NAS-Bench-301's network: 8 cells, 32 channels, CIFAR-10."""
@@ -169,6 +177,7 @@ for _name, _build, _summary in (
         needs_images=False,
         leaves_files=False,
         whole_cells=True,
+        shares=True,
         unused=UNUSED,
     )
     EVALUATORS.add(_name, _kind)

@@ -69,6 +69,14 @@ class TimesNetworks(Protocol):
         """Return what networks take; `saved` puts the times of a run in place of new ones."""
 
 
+@runtime_checkable
+class KnowsValues(Protocol):
+    """An evaluator that only looks values up, so that those of a ledger can be compared with them."""
+
+    def known(self, trial: Trial) -> tuple[float, int]:
+        """Return the value and the epoch that `evaluate` gives."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluatorKind:
     """An entry of `EVALUATORS`."""
@@ -82,6 +90,8 @@ class EvaluatorKind:
     """Whether an evaluation leaves anything in its folder, which a lost ledger would not know of."""
     whole_cells: bool = False
     """Whether it evaluates no cells but those that have all nodes of their space."""
+    shares: bool = False
+    """Whether its values are shares, so that others in a ledger are refused."""
     unused: frozenset[str] = frozenset()
     """Names of options that change nothing with it. A run that is given one warns."""
 

@@ -34,6 +34,7 @@ from xnas.runs.sampling.costs_file import NAME as COSTS
 from xnas.runs.sampling.costs_file import CostsFile
 from xnas.runs.sampling.evaluators import EVALUATORS, KnowsBudgets
 from xnas.runs.sampling.image_batch import hand_images
+from xnas.runs.sampling.ledger_values import require_possible
 from xnas.runs.sampling.loop import Evaluated, SampleLoop
 from xnas.runs.sampling.pools import POOLS
 from xnas.runs.sampling.records import records_of
@@ -119,6 +120,7 @@ class SampleJob:
         durable = EVALUATORS[config.evaluator].leaves_files
         ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=durable)
         costs = CostsFile(folder.path / COSTS, folder.storage_errors)
+        require_possible(ledger.events, self.evaluator, config.evaluator, ledger.path)
         replay(ledger.events, self.sampler, ledger.path, _writer(folder))
         if config.evaluations > saved.config.get("evaluations", config.evaluations):
             _raise_evaluations(folder, config.evaluations)

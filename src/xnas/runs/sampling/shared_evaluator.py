@@ -77,7 +77,8 @@ class SharedEvaluator:
             value = cell_accuracy(search, trial.genotype)
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
-        return Result(number=trial.number, value=value, state="done", at=search.epoch, cost=cost)
+        at = search.epoch or None  # a search that was stopped in its first one
+        return Result(number=trial.number, value=value, state="done", at=at, cost=cost)
 
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the size of the network that a training of the cell would have."""
@@ -152,5 +153,5 @@ def _require_all_experts(evaluator: SharedEvaluator) -> None:
 
 EVALUATORS.add(
     "shared",
-    EvaluatorKind(shared_evaluator, "the weights of a search's supernet", whole_cells=True),
+    EvaluatorKind(shared_evaluator, "the weights of a search's supernet", whole_cells=True, shares=True),
 )

@@ -166,4 +166,4 @@ def training_evaluator(config: SampleConfig, images: Images) -> TrainingEvaluato
     return TrainingEvaluator(changed(options, validation=share), images)
 
 
-EVALUATORS.add("train", EvaluatorKind(training_evaluator, "a training of each cell"))
+EVALUATORS.add("train", EvaluatorKind(training_evaluator, "a training of each cell", shares=True))

@@ -206,11 +206,13 @@ def _trial(event: dict[str, Any]) -> Trial:
 
 def _result(event: dict[str, Any]) -> Result:
     value, state, at = event["value"], event["state"], event["at"]
-    if state not in {"done", "failed"} or type(event["number"]) is not int:
+    if type(event["number"]) is not int:
+        raise ConfigError(f"its number is {event['number']!r}, not a whole number")
+    if state not in ("done", "failed"):
         raise ConfigError(f"its state is {state!r}, not done or failed")
     if value is not None and type(value) not in (int, float):
         raise ConfigError(f"its value is {value!r}, not a number")
-    if at is not None and type(at) is not int:
+    if at is not None and (type(at) is not int or at < 1):
         raise ConfigError(f"it was measured at {at!r}, which is no epoch")
     reason = str(event.get("reason", ""))
     return Result(number=event["number"], value=value, state=state, at=at, reason=reason)
