@@ -234,11 +234,14 @@ def sample_run(folder, *, finished=True):
     events = [{"event": "begin", "format": "xnas-trials", "version": 1}]
     told = [(first, 0.5, "done"), (second, None, "failed"), (second, 0.75, "done")]
     told += [(first, 0.5, "done"), (second, None, "refused")]
+    above = "400,000 parameters are above --max-params 300000"
     costs = []
     for number, (cell, value, state) in enumerate(told):
         genotype = json.loads(cell.to_json())
         ask = {"event": "ask", "number": number, "genotype": genotype, "budget": None, "parent": None}
         tell = {"event": "tell", "number": number, "value": value, "state": state, "at": 12}
+        if state == "refused":
+            tell |= {"state": "failed", "at": None, "reason": above}
         events += [ask, tell]
         costs.append({"number": number, "seconds": 2.0, "parameters": 1e6 * (number + 1), "macs": 1e8})
     for name, rows in (("ledger.jsonl", events), ("costs.jsonl", costs)):

@@ -1,10 +1,16 @@
 """Tables of evaluations: the best cells, and the front of accuracy and size."""
 
 from xnas.records import Sampled
-from xnas.report.sampling import best_cells, cells_table, evaluations_line, pareto_front
+from xnas.report.sampling import (
+    best_cells,
+    cells_table,
+    evaluations_line,
+    pareto_front,
+    rung_text,
+)
 
 
-def record(number, value, parameters, same_as=None):
+def record(number, value, parameters, same_as=None, budget=None):
     return Sampled(
         number=number,
         value=value,
@@ -14,6 +20,7 @@ def record(number, value, parameters, same_as=None):
         parameters=parameters,
         macs=10 * parameters,
         same_as=same_as,
+        budget=budget,
     )
 
 
@@ -37,6 +44,23 @@ def test_each_cell_counts_once_by_its_best_evaluation():
 def test_the_front_holds_what_nothing_beats():
     # By hand: 0.15 M has 0.70; 0.2 M has 0.85; 0.3 M has less; 0.9 M has 0.90, which 0.95 M only equals.
     assert [r.number for r in pareto_front(RECORDS)] == [6, 3, 2]
+
+
+def test_cells_are_compared_within_the_highest_rung_that_has_a_value():
+    rungs = [
+        record(0, 0.80, 300_000, budget=12),
+        record(1, 0.95, 100_000, budget=12),
+        record(2, 0.90, 300_000, same_as=0, budget=200),
+        record(3, 0.85, 200_000, budget=200),
+        record(4, None, 100_000, same_as=1, budget=600),
+    ]
+    assert [r.number for r in best_cells(rungs)] == [2, 3]
+    assert [r.number for r in pareto_front(rungs)] == [3, 2]
+    assert evaluations_line(rungs) == (
+        "5 evaluations, 3 different cells, 1 failed; 2 evaluations at the highest rung, 200 epochs"
+    )
+    assert [r.number for r in best_cells(rungs[:2])] == [1, 0]
+    assert rung_text(RECORDS) == rung_text([]) == ""
 
 
 def test_the_table_marks_the_front():

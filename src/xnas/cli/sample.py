@@ -97,13 +97,15 @@ def farewell(result: SampleResult, data: str | None) -> str:
         cells_table,
         evaluations_line,
         pareto_front,
+        rung_text,
     )
     from xnas.report.truths import place_text, truth_text  # noqa: PLC0415
 
     records = result.evaluations
     best, front = best_cells(records), pareto_front(records)
     others = [record for record in front if record not in best]
-    lines = ["", f"{evaluations_line(records)}; the best cells:", "", cells_table(records, best)]
+    there = " of these" if rung_text(records) else ""
+    lines = ["", f"{evaluations_line(records)}; the best cells{there}:", "", cells_table(records, best)]
     if others:
         lines += ["", "the rest of the front of accuracy and size:", "", cells_table(records, others)]
     lines += ["", show_genotype(result.genotype), ""]

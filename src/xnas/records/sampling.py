@@ -14,7 +14,7 @@ class Sampled:
     value: float | None
     """Validation accuracy, a share; None if the evaluation failed."""
     best: float | None
-    """The largest so far."""
+    """The largest so far, of the highest rung so far where there are rungs."""
     epochs: int
     """Trained so far in all, as far as evaluators say."""
     seconds: float | None
@@ -23,3 +23,5 @@ class Sampled:
     macs: int
     same_as: int | None = None
     """The first trial that had the same cell; None if this is the first."""
+    budget: int | None = None
+    """The rung: epochs that its trial asked for; None without rungs."""

@@ -13,19 +13,34 @@ TINY = 100_000
 """Parameters or multiply-accumulates below which millions would hide most digits."""
 
 
+def highest_rung(records: Sequence[Sampled]) -> list[Sampled]:
+    """Evaluations that can be compared: those with a value at the most epochs; all without rungs."""
+    done = [record for record in records if record.value is not None]
+    most = max((record.budget or 0 for record in done), default=0)
+    return [record for record in done if (record.budget or 0) == most]
+
+
+def rung_text(records: Sequence[Sampled]) -> str:
+    """Of which rung tables and fronts are, in words; empty without rungs."""
+    highest = highest_rung(records)
+    if not highest or highest[0].budget is None:
+        return ""
+    return f"{counted(len(highest), 'evaluation')} at the highest rung, {highest[0].budget} epochs"
+
+
 def best_cells(records: Sequence[Sampled], most: int = MOST_ROWS) -> list[Sampled]:
-    """The best evaluation of each of the `most` best cells, best first, the earlier of equals."""
+    """The best evaluation of each of the `most` best cells of the highest rung, best first."""
     best: dict[int, Sampled] = {}
-    for record in records:
+    for record in highest_rung(records):
         cell = record.number if record.same_as is None else record.same_as
         known = best.get(cell)
-        if record.value is not None and (known is None or record.value > (known.value or 0.0)):
+        if known is None or (record.value or 0.0) > (known.value or 0.0):
             best[cell] = record
     return sorted(best.values(), key=lambda record: (-(record.value or 0.0), record.number))[:most]
 
 
 def pareto_front(records: Sequence[Sampled]) -> list[Sampled]:
-    """The cells that no other is both smaller than and as accurate as, the smallest first."""
+    """The cells that no other of the highest rung is both smaller than and as accurate as."""
     front: list[Sampled] = []
     by_size = sorted(
         best_cells(records, len(records)), key=lambda r: (r.parameters, -(r.value or 0.0), r.number)
@@ -63,8 +78,12 @@ def _sizes(name: str, counts: Sequence[int], *, digits: int) -> tuple[str, list[
 
 
 def evaluations_line(records: Sequence[Sampled]) -> str:
-    """How many evaluations, cells and failures there were, in one line."""
+    """How many evaluations, cells and failures there were, and how many can be compared, in one line."""
     failed = sum(record.value is None for record in records)
     cells = sum(record.same_as is None for record in records)
     failures = f", {failed} failed" if failed else ""
-    return f"{counted(len(records), 'evaluation')}, {counted(cells, 'different cell')}{failures}"
+    rung = rung_text(records)
+    compared = f"; {rung}" if rung else ""
+    return (
+        f"{counted(len(records), 'evaluation')}, {counted(cells, 'different cell')}{failures}{compared}"
+    )

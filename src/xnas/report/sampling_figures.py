@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from xnas.records import Sampled
 from xnas.report.colours import PALETTE
 from xnas.report.figures import QUIET, house_style, label_panel, new_figure
-from xnas.report.sampling import pareto_front
+from xnas.report.sampling import highest_rung, pareto_front
 
 BLUE, ORANGE = PALETTE[0], PALETTE[1]
 MOST_DOTS = 5000
@@ -41,7 +41,15 @@ def draw_evaluations(records: Sequence[Sampled], title: str) -> Figure:
         axes.set_ylim(bottom=lowest)
     label_panel(progress, title, x="evaluations", y="validation accuracy (%)")
     front = pareto_front(records)
-    sizes.plot([record.parameters / 1e6 for _, record in dots], values, ".", color=QUIET, markersize=3)
+    compared = highest_rung(records)
+    compared = compared[:: 1 + len(compared) // MOST_DOTS]
+    sizes.plot(
+        [record.parameters / 1e6 for record in compared],
+        [100 * (record.value or 0.0) for record in compared],
+        ".",
+        color=QUIET,
+        markersize=3,
+    )
     sizes.plot(
         [record.parameters / 1e6 for record in front],
         [100 * (record.value or 0.0) for record in front],

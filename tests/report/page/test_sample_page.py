@@ -1,5 +1,7 @@
 """The page of a search by sampling."""
 
+from dataclasses import replace
+
 from xnas.records import Sampled
 from xnas.report.page.blocks import DataTable, Facts
 from xnas.report.page.sample_page import MOST_ROWS, sample_charts, sample_page
@@ -69,6 +71,25 @@ def test_charts_show_progress_and_size():
     assert progress.panels[0].series[1].places == (1, 3)
     assert sizes.panels[0].series[1].labels == ("trial 0", "trial 2")
     assert sizes.panels[0].series[1].marked  # a front may have one point alone
+
+
+def test_tables_fronts_and_headings_are_those_of_the_highest_rung():
+    budgets = (12, 12, 200, 200)
+    records = tuple(
+        replace(record, budget=budget)
+        for record, budget in zip(evaluated(0.9, 0.8, 0.7, 0.6), budgets, strict=True)
+    )
+    page = sample_page(story(records))
+    best = facts(page)["Best validation accuracy"]
+    assert (best.value, best.note) == ("70.00 %", "trial 2, after 200 epochs")
+    (table,) = tables(page)
+    assert [row[0] for row in table.rows] == ["2", "3"]
+    assert table.caption.startswith("The cells of 2 evaluations at the highest rung, 200 epochs, the ")
+    progress, sizes = sample_charts(story(records))
+    assert "the line is the best at the highest rung until then" in progress.caption
+    assert len(progress.panels[0].series[0].values) == 4
+    assert [series.values for series in sizes.panels[0].series] == [(70.0, 60.0), (70.0,)]
+    assert sizes.caption.startswith("2 evaluations at the highest rung, 200 epochs. ")
 
 
 def test_cells_that_learned_nothing_do_not_press_the_others_together():

@@ -9,6 +9,8 @@ from comparing import run as made
 from runs_written import GENOTYPE, sampling, search, training, written
 
 from xnas import Genotype
+from xnas.runs.config_file import as_json
+from xnas.runs.limits import Limits
 from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, cell_words
 from xnas.runs.listing.runs_in import runs_in
 from xnas.space import genotype
@@ -41,6 +43,39 @@ def test_a_sampling_shows_its_best_evaluation(tmp_path):
     run = only(tmp_path)
     assert (run.state, run.method, run.done, run.planned) == ("stopped", "evolution", 3, 4)
     assert run.validation == 0.625
+
+
+def test_a_sampling_shows_its_best_evaluation_of_the_highest_rung(tmp_path):
+    folder = sampling(tmp_path / "run")
+    asks = [{"event": "ask", "number": k, "budget": budget} for k, budget in enumerate((12, 12, 200))]
+    tells = [{"event": "tell", "number": k, "value": v} for k, v in enumerate((0.5, 0.75, 0.625))]
+    lines = [json.dumps(event) for event in (*asks, *tells)]
+    (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+    assert only(tmp_path).validation == 0.625
+
+
+def test_cells_beyond_a_limit_were_not_evaluated(tmp_path):
+    folder = sampling(tmp_path / "run")
+    refused = {"event": "tell", "number": 3, "value": None, "state": "failed"}
+    refused |= {"reason": Limits({"params": 3e5}).beyond({"params": 4e5})}
+    with (folder / "ledger.jsonl").open("a") as ledger:
+        ledger.write(json.dumps(refused) + "\n")
+    assert only(tmp_path).done == 3
+
+
+@pytest.mark.parametrize("kept", [0, 2, 4])
+def test_a_finished_sampling_that_lost_evaluations_is_damaged(tmp_path, kept):
+    folder = sampling(tmp_path / "run")
+    (folder / "genotype.json").write_text(json.dumps(GENOTYPE))
+    curve = {"format": "xnas-curve", "evaluations": [{"number": k, "value": 0.5} for k in range(3)]}
+    (folder / "curve.json").write_text(as_json(curve))
+    assert only(tmp_path).state == "finished"
+    ledger = folder / "ledger.jsonl"
+    ledger.write_text("".join(ledger.read_text().splitlines(keepends=True)[:kept]))
+    run = only(tmp_path)
+    assert (run.state, run.validation, run.next_command) == ("damaged", None, None)
+    told = max(0, kept - 2)
+    assert f"ledger.jsonl has {told} of 3 evaluations, though the run is finished; rest" in run.fault
 
 
 def test_a_fit_shows_its_winner_and_the_test_of_it(tmp_path):

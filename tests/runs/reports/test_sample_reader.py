@@ -1,6 +1,7 @@
 """A search by sampling as its folder tells it."""
 
 import pages
+import pytest
 
 from xnas.runs.reports.run_files import ReadRun
 from xnas.runs.reports.sample_reader import sample_story
@@ -40,6 +41,41 @@ def test_evaluations_before_a_damaged_line_are_kept(tmp_path):
     found = story(folder)
     assert len(found.evaluations) == 2
     assert any("damaged in line 6" in fault for fault in found.head.faults)
+
+
+@pytest.mark.parametrize("value", [1e308, "0.5", True])
+def test_a_value_that_is_no_accuracy_is_damage(tmp_path, value):
+    folder = pages.sample_run(tmp_path / "run")
+    lines = (folder / "ledger.jsonl").read_text(encoding="utf8").splitlines()
+    lines[6] = pages.json.dumps(pages.json.loads(lines[6]) | {"value": value})
+    (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n", encoding="utf8")
+    found = story(folder)
+    assert len(found.evaluations) == 2
+    (fault,) = found.head.faults
+    assert f"damaged in line 7: its value is {value!r}, which is no accuracy; restore" in fault
+
+
+def test_the_best_so_far_is_of_the_highest_rung(tmp_path):
+    folder = pages.sample_run(tmp_path / "run")
+    text = (folder / "ledger.jsonl").read_text(encoding="utf8")
+    for budget in (200, 12, 12, 12):
+        text = text.replace('"budget": null', f'"budget": {budget}', 1)
+    (folder / "ledger.jsonl").write_text(text, encoding="utf8")
+    found = story(folder)
+    assert [one.budget for one in found.evaluations] == [200, 12, 12, 12]
+    assert [one.best for one in found.evaluations] == [0.5] * 4
+
+
+def test_lost_evaluations_are_a_fault(tmp_path):
+    folder = pages.sample_run(tmp_path / "run")
+    curve = {"evaluations": [{"number": number} for number in range(4)]}
+    (folder / "curve.json").write_text(pages.json.dumps(curve, indent=1), encoding="utf8")
+    assert story(folder).head.faults == ()
+    lines = (folder / "ledger.jsonl").read_text(encoding="utf8").splitlines(keepends=True)
+    (folder / "ledger.jsonl").write_text("".join(lines[:5]), encoding="utf8")
+    found = story(folder)
+    assert len(found.evaluations) == 2
+    assert "has 2 of 4 evaluations, though the run is finished" in found.head.faults[0]
 
 
 def test_lost_costs_cost_nothing_but_themselves(tmp_path):

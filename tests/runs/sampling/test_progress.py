@@ -10,8 +10,8 @@ from xnas.samplers import Result, Trial
 from xnas.space import Genotype
 
 
-def evaluated(number, value, *, refused=False, space="nasbench201"):
-    trial = Trial(number=number, genotype=Genotype.random(space, number))
+def evaluated(number, value, *, refused=False, space="nasbench201", budget=None):
+    trial = Trial(number=number, genotype=Genotype.random(space, number), budget=budget)
     if value is None:
         result = Result(number=number, value=None, state="failed", reason="the loss is nan")
     else:
@@ -43,6 +43,12 @@ def test_of_fast_evaluations_the_better_ones_are_printed(lines):
     told = lines(ones, [100, 100.1, 100.2, 100.3])
     assert [line[:15] for line in told] == [" 1/10  trial  0", " 3/10  trial  2"]
     assert "60.00 %  best 60.00 %  |" in told[1]
+
+
+def test_the_best_is_that_of_the_highest_rung(lines):
+    ones = [evaluated(0, 0.6, budget=3), evaluated(1, 0.5, budget=9), evaluated(2, 0.9, budget=3)]
+    told = lines(ones, [100, 160, 220])
+    assert [line.partition("best ")[2][:5] for line in told] == ["60.00", "50.00", "50.00"]
 
 
 def test_slow_ones_are_all_printed_with_the_time_left(lines):

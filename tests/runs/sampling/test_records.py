@@ -9,8 +9,8 @@ from xnas.space.network_size import NetworkSize
 CELLS = [Genotype.random("nasbench201", seed) for seed in range(3)]
 
 
-def evaluated(number, cell, value, *, at=10, parent=None, refused=False):
-    trial = Trial(number=number, genotype=CELLS[cell], parent=parent)
+def evaluated(number, cell, value, *, at=10, parent=None, refused=False, budget=None):
+    trial = Trial(number=number, genotype=CELLS[cell], parent=parent, budget=budget)
     state = "failed" if value is None else "done"
     return Evaluated(trial, Result(number=number, value=value, state=state, at=at), refused=refused)
 
@@ -31,3 +31,16 @@ def test_sums_and_the_best_so_far():
     assert [r.same_as for r in records] == [None, None, 0, 1]
     assert (records[0].parameters, records[0].macs) == (5, 7)
     assert records_of([evaluated(0, 0, None)], lambda _: NetworkSize(1, 1), {})[0].best is None
+
+
+def test_the_best_so_far_is_of_the_highest_rung():
+    told = [
+        evaluated(0, 0, 0.9, budget=3),
+        evaluated(1, 0, 0.5, budget=9, parent=0),
+        evaluated(2, 1, 0.95, budget=3),
+        evaluated(3, 1, 0.6, budget=9, parent=2),
+        evaluated(4, 2, None, budget=9),
+    ]
+    records = records_of(told, lambda _: NetworkSize(5, 7), {})
+    assert [r.best for r in records] == [0.9, 0.5, 0.5, 0.6, 0.6]
+    assert [r.budget for r in records] == [3, 9, 3, 9, 9]

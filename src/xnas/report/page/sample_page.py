@@ -9,7 +9,7 @@ from xnas.report.page.cell_graphs import finished_graphs
 from xnas.report.page.charts import Chart, Panel, Series
 from xnas.report.page.run_sections import duration, head_notices, page_of, run_section
 from xnas.report.page.stories import SampleStory
-from xnas.report.sampling import best_cells, evaluations_line, pareto_front
+from xnas.report.sampling import best_cells, evaluations_line, highest_rung, pareto_front, rung_text
 
 MOST_ROWS = 200
 MOST_DOTS = 2000
@@ -44,7 +44,8 @@ def _facts(story: SampleStory) -> tuple[Fact, ...]:
     best = best_cells(records, 1)
     if best:
         value = f"{100 * (best[0].value or 0.0):.2f} %"
-        facts.insert(0, Fact("Best validation accuracy", value, f"trial {best[0].number}"))
+        epochs = "" if best[0].budget is None else f", after {best[0].budget} epochs"
+        facts.insert(0, Fact("Best validation accuracy", value, f"trial {best[0].number}{epochs}"))
         if best[0].parameters:
             size = f"{best[0].parameters:,}"
             facts.append(Fact("Parameters", size, f"{best[0].macs / 1e6:,.1f} M multiply-adds"))
@@ -63,9 +64,13 @@ def sample_charts(story: SampleStory) -> tuple[Chart, ...]:
         return ()
     dots = known[:: 1 + len(known) // MOST_DOTS]
     least = _least_shown([100 * (record.value or 0.0) for _, record in known])
-    found = [_progress(known, dots, least)]
+    rung = rung_text(story.evaluations)
+    found = [_progress(known, dots, least, " at the highest rung until then" if rung else " until then")]
     if all(record.parameters for _, record in known):
-        found.append(_sizes(dots, pareto_front(story.evaluations), least))
+        compared = highest_rung(story.evaluations)
+        compared = compared[:: 1 + len(compared) // MOST_DOTS]
+        front = pareto_front(story.evaluations)
+        found.append(_sizes(compared, front, least, f"{rung}. " if rung else ""))
     return tuple(found)
 
 
@@ -76,11 +81,13 @@ def _least_shown(values: list[float]) -> float:
     return max(0.0, min(tenth, best - 1) - (best - tenth) / 10)
 
 
-def _progress(known: list[tuple[int, Sampled]], dots: list[tuple[int, Sampled]], least: float) -> Chart:
+def _progress(
+    known: list[tuple[int, Sampled]], dots: list[tuple[int, Sampled]], least: float, until: str
+) -> Chart:
     return Chart(
         name="progress",
         title="Best so far",
-        caption="Each dot is an evaluation; the line is the best until then.",
+        caption=f"Each dot is an evaluation; the line is the best{until}.",
         x="evaluations",
         y="validation accuracy (%)",
         least=least,
@@ -89,7 +96,7 @@ def _progress(known: list[tuple[int, Sampled]], dots: list[tuple[int, Sampled]],
             Panel(
                 title="",
                 series=(
-                    _dots([place for place, _ in dots], dots),
+                    _dots([place for place, _ in dots], [record for _, record in dots]),
                     Series(
                         name="best so far",
                         values=tuple(100 * (record.best or 0.0) for _, record in known),
@@ -103,11 +110,11 @@ def _progress(known: list[tuple[int, Sampled]], dots: list[tuple[int, Sampled]],
     )
 
 
-def _sizes(dots: list[tuple[int, Sampled]], front: list[Sampled], least: float) -> Chart:
+def _sizes(dots: list[Sampled], front: list[Sampled], least: float, rung: str) -> Chart:
     return Chart(
         name="pareto",
         title="Accuracy and size",
-        caption="The line joins the cells that no other is both smaller than and as accurate as.",
+        caption=f"{rung}The line joins the cells that no other is both smaller than and as accurate as.",
         x="parameters (M)",
         y="validation accuracy (%)",
         least=least,
@@ -116,7 +123,7 @@ def _sizes(dots: list[tuple[int, Sampled]], front: list[Sampled], least: float) 
             Panel(
                 title="",
                 series=(
-                    _dots([record.parameters / 1e6 for _, record in dots], dots),
+                    _dots([record.parameters / 1e6 for record in dots], dots),
                     Series(
                         name="Pareto front",
                         values=tuple(100 * (record.value or 0.0) for record in front),
@@ -132,12 +139,12 @@ def _sizes(dots: list[tuple[int, Sampled]], front: list[Sampled], least: float) 
     )
 
 
-def _dots(places: list[float] | list[int], dots: list[tuple[int, Sampled]]) -> Series:
+def _dots(places: list[float] | list[int], dots: list[Sampled]) -> Series:
     return Series(
         name="evaluated",
-        values=tuple(100 * (record.value or 0.0) for _, record in dots),
+        values=tuple(100 * (record.value or 0.0) for record in dots),
         places=tuple(places),
-        labels=tuple(f"trial {record.number}" for _, record in dots),
+        labels=tuple(f"trial {record.number}" for record in dots),
         colour=GREY,
         shape="dots",
     )
@@ -152,9 +159,11 @@ def _tables(story: SampleStory) -> tuple[Block, ...]:
         return ()
     left_out = len(ordered) - len(shown)
     more = f"; {left_out} more were evaluated" if left_out else ""
+    rung = rung_text(story.evaluations)
+    cells = f"The cells of {rung}" if rung else "The cells"
     return (
         DataTable(
-            caption=f"The cells, the best first; bold ones are on the Pareto front{more}",
+            caption=f"{cells}, the best first; bold ones are on the Pareto front{more}",
             header=("trial", "validation", "parameters", "multiply-adds", "cell"),
             rows=tuple(
                 (

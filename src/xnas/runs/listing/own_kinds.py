@@ -22,12 +22,13 @@ from xnas.runs.listing.kinds import (
     text,
     whole,
 )
-from xnas.words import shell_word, short
+from xnas.runs.options import BEYOND
+from xnas.words import counted, shell_word, short
 
 GENOTYPE = "genotype.json"
 GENOTYPE_FORMAT, GENOTYPE_VERSION = "xnas-genotype", 1
 """As `xnas.space` writes it, which imports torch."""
-LEDGER = "ledger.jsonl"
+LEDGER, CURVE = "ledger.jsonl", "curve.json"
 EVALUATION = "evaluation.json"
 TEST = "test.json"
 CARD = "model.json"
@@ -66,19 +67,44 @@ def describe_training(files: RunFiles) -> Description:
 
 
 def describe_sampling(files: RunFiles) -> Description:
-    """The best cell, and its accuracy on held-out images."""
-    lines = enumerate(files.lines(LEDGER), start=1)
-    told = [files.line(LEDGER, place, line).get("value") for place, line in lines if b'"tell"' in line]
-    planned = whole(files.settings.get("evaluations"))
+    """The best cell, and its accuracy on held-out images, at the most epochs if there are rungs."""
+    budgets: dict[object, int] = {}
+    told: list[Mapping[str, Any]] = []
+    for place, line in enumerate(files.lines(LEDGER), start=1):
+        if b'"tell"' in line:
+            told.append(files.line(LEDGER, place, line))
+        elif b'"ask"' in line and b'"budget": null' not in line:
+            asked = files.line(LEDGER, place, line)
+            budgets[whole(asked.get("number"))] = whole(asked.get("budget")) or 0
+    told = [event for event in told if not was_refused(event)]
+    cell = _found_cell(files)
+    if cell is not None:
+        _require_evaluations(files, len(told))
+    values = [(budgets.get(whole(event.get("number")), 0), number(event.get("value"))) for event in told]
     return Description(
         **_common(files),
         method=text(files.settings.get("sampler")),
-        cell=_found_cell(files),
-        done=len(told) if planned is None else min(len(told), planned),  # those refused do not count
-        planned=planned,
-        validation=_largest(told),
+        cell=cell,
+        done=len(told),
+        planned=whole(files.settings.get("evaluations")),
+        validation=max((pair for pair in values if pair[1] is not None), default=(0, None))[1],
         next_command=_train_command(files),
     )
+
+
+def was_refused(event: Mapping[str, Any]) -> bool:
+    """Whether a trial was told as failed because its cell is beyond a limit: it was not evaluated."""
+    return event.get("value") is None and BEYOND in (text(event.get("reason")) or "")
+
+
+def _require_evaluations(files: RunFiles, told: int) -> None:
+    """Raise if a finished sampling has fewer evaluations in its ledger than in its curve."""
+    had = sum(b'"number"' in line for line in files.lines(CURVE))
+    if told < had:
+        raise DamagedFileError(
+            f"{files.path / LEDGER} has {told} of {counted(had, 'evaluation')}, though the run is "
+            f"finished; {REMEDY}"
+        )
 
 
 def describe_fit(files: RunFiles) -> Description:

@@ -7,11 +7,14 @@ shown as far as it came.
 from __future__ import annotations
 
 import json
+from reprlib import repr as brief
 from typing import Any
 
+from xnas.errors import DamagedFileError
 from xnas.records import Sampled
 from xnas.report.page.stories import SampleStory
-from xnas.runs.listing.kinds import text, whole
+from xnas.runs.listing.kinds import REMEDY, number, text, whole
+from xnas.runs.listing.own_kinds import was_refused
 from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
 from xnas.runs.reports.run_files import LEDGER, ReadRun
 from xnas.runs.sampling.config import SampleConfig
@@ -40,17 +43,24 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
     """Fill both up to a damaged line; refused cells, which were never evaluated, are left out."""
     costs = _costs(run)
     first: dict[str, int] = {}
-    best: float | None = None
+    budgets: dict[int, int | None] = {}
+    best: tuple[int, float] | None = None
     epochs, spent = 0, 0.0
-    for number, line in enumerate(run.files.lines(LEDGER), start=1):
-        event = run.files.line(LEDGER, number, line)
+    for place, line in enumerate(run.files.lines(LEDGER), start=1):
+        event = run.files.line(LEDGER, place, line)
         if event.get("event") == "ask":
             cells[event["number"]] = _in_a_line(event["genotype"])
-        if event.get("event") != "tell" or event.get("state") == "refused":
+            budgets[event["number"]] = whole(event.get("budget"))
+        if event.get("event") != "tell" or was_refused(event):
             continue
-        trial, value = event["number"], event["value"]
+        trial, value = event["number"], number(event["value"])
+        if event["value"] is not None and value is None:
+            raise DamagedFileError(
+                f"{run.path / LEDGER} is damaged in line {place}: its value is "
+                f"{brief(event['value'])}, which is no accuracy; {REMEDY}"
+            )
         if value is not None:
-            best = float(value) if best is None else max(best, float(value))
+            best = max(filter(None, (best, (budgets[trial] or 0, value))))
         epochs += event.get("at") or 0
         cost = costs.get(trial, {})
         spent += float(cost.get("seconds", 0.0))
@@ -58,13 +68,14 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
         evaluations.append(
             Sampled(
                 number=trial,
-                value=None if value is None else float(value),
-                best=best,
+                value=value,
+                best=None if best is None else best[1],
                 epochs=epochs,
                 seconds=spent if "seconds" in cost else None,
                 parameters=int(cost.get("parameters", 0)),
                 macs=int(cost.get("macs", 0)),
                 same_as=None if known == trial else known,
+                budget=budgets[trial],
             )
         )
 

@@ -12,7 +12,7 @@ from xnas.errors import ConfigError
 from xnas.options import at_least, at_most, option
 from xnas.runs.train_config import TrainOptions
 
-MOST_EVALUATIONS = 1_000_000
+MOST_EVALUATIONS = 100_000
 """Of one search: its ledger is read as a whole, and samplers remember every cell."""
 WORDS = {"true": True, "false": False, "none": None}
 

@@ -17,28 +17,28 @@ class SampleProgress(RunProgress):
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__("cell", quiet=quiet)
-        self.best: float | None = None
+        self.best: tuple[int, float] | None = None
+        """Of the highest rung so far, with its epochs."""
         self.said = 0.0
         self.begun: tuple[float, int] | None = None
 
     def after_trial(self, one: Evaluated, loop: SampleLoop) -> None:
         """Print the evaluation, if it deserves a line, and move the bar."""
-        value, done, total = one.result.value, loop.evaluated, loop.evaluations
+        value, done, total = _value(one), loop.evaluated, loop.evaluations
         if self.begun is None:
-            self.best = max(
-                (e.result.value for e in loop.told[:-1] if e.result.value is not None), default=None
-            )
+            self.best = max(filter(None, map(_value, loop.told[:-1])), default=None)
             self.begun = time.monotonic(), done
         better = value is not None and (self.best is None or value > self.best)
         if better:
             self.best = value
-        self.state = "" if self.best is None else f"best {100 * self.best:.2f} %"
+        best = None if self.best is None else self.best[1]
+        self.state = "" if best is None else f"best {100 * best:.2f} %"
         self.advance(done, total)
         due = time.monotonic() - self.said >= SECONDS or done == total
         if one.refused or not (better or due):
             return
         self.said = time.monotonic()
-        self.say(trial_line(one, done, total, self.best) + self._left(done, total))
+        self.say(trial_line(one, done, total, best) + self._left(done, total))
 
     def _left(self, done: int, total: int) -> str:
         """The time left after the second result, as the end of a line; a bar says it already."""
@@ -47,6 +47,12 @@ class SampleProgress(RunProgress):
         started, before = self.begun
         left = (time.monotonic() - started) / (done - before) * (total - done)
         return f"  {duration(left)} left" if left >= 1 else ""
+
+
+def _value(one: Evaluated) -> tuple[int, float] | None:
+    """Rung and value of an evaluation, which order evaluations; None for one that failed."""
+    value = one.result.value
+    return None if value is None else (one.trial.budget or 0, value)
 
 
 def trial_line(one: Evaluated, done: int, total: int, best: float | None) -> str:

@@ -22,12 +22,12 @@ def records_of(
     records: list[Sampled] = []
     first: dict[Genotype, int] = {}
     epochs_of: dict[int, tuple[Genotype, int]] = {}
-    best: float | None = None
+    best: tuple[int, float] | None = None  # of a higher rung before those of lower ones
     epochs, spent = 0, 0.0
     for one in (one for one in told if not one.refused):
         trial, value = one.trial, one.result.value
         if value is not None:
-            best = value if best is None else max(best, value)
+            best = max(filter(None, (best, (trial.budget or 0, value))))
         at = one.result.at or 0
         cell, had = epochs_of.get(-1 if trial.parent is None else trial.parent, (None, 0))
         epochs += at - had if cell == trial.genotype and had < at else at
@@ -38,12 +38,13 @@ def records_of(
             Sampled(
                 number=trial.number,
                 value=value,
-                best=best,
+                best=None if best is None else best[1],
                 epochs=epochs,
                 seconds=spent if trial.number in seconds else None,
                 parameters=size.parameters,
                 macs=size.macs,
                 same_as=first.get(trial.genotype),
+                budget=trial.budget,
             )
         )
         first.setdefault(trial.genotype, trial.number)
