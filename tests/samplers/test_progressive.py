@@ -3,7 +3,7 @@
 from itertools import islice
 
 import pytest
-from sampling_games import done, planted, play, replay
+from sampling_games import done, failed, planted, play, replay
 
 from xnas.errors import ConfigError
 from xnas.samplers import SAMPLERS, Remarks
@@ -152,3 +152,15 @@ def test_cells_beyond_the_limits_come_last():
     nothing = LimitedEncoding(encoding, lambda _: False, (0,) * 6)
     sampler = SAMPLERS["progressive"](nothing, 0, QUICK | {"evaluations": 30})
     assert len(play(sampler, planted, 30)) == 30
+
+
+def test_a_cell_beyond_the_limits_takes_no_evaluation_from_later_levels():
+    encoding = encoding_of("nasbench201")
+    limited = LimitedEncoding(encoding, lambda cell: planted(cell) == 0, (0,) * 6)
+    sampler = SAMPLERS["progressive"](limited, 0, QUICK | {"evaluations": 30})
+    evaluated = refused = 0
+    while (trial := sampler.ask()) is not None:
+        beyond = not limited.allows_cell(trial.genotype)
+        refused, evaluated = refused + beyond, evaluated + (not beyond)
+        sampler.tell(failed(trial.number) if beyond else done(trial.number, 0.5))
+    assert (evaluated, refused) == (30, 1)  # one of the five cells of level 1 is a 3x3 convolution

@@ -104,6 +104,8 @@ class Progressive:
             bias=INITIAL_BIAS if settings.targets == "accuracy" else 0.0,
             seed=derived_seed(seed, "weights"),
         )
+        self._refused = 0
+        """Trials beyond the limits, which are told as failed and are no evaluations."""
         self._keys: set[Blocks] = set()
         self._complete: list[_Level] = []
         self._fitted = 0
@@ -139,6 +141,8 @@ class Progressive:
         level.told += 1
         if result.value is not None:
             level.values[trial.number] = result.value
+        elif self._allows is not None and not self._allows(trial.genotype):
+            self._refused += 1
         if level.told == level.size:
             self._complete.append(level)
             self._keys.update(self.growth.key(cell) for cell in level.asked.values())
@@ -172,7 +176,7 @@ class Progressive:
             return None
         most = self.settings.beam if number > 1 else len(self.growth.blocks(1))
         if self.settings.evaluations is not None:
-            left = self.settings.evaluations - self.book.asked
+            left = self.settings.evaluations - (self.book.asked - self._refused)
             most = min(most, max(left // levels_left, min(left, 1)))
         size = sum(1 for _ in islice(self._candidates(number, parents), most))
         return _Level(number, parents, size, {}, {}) if size else None

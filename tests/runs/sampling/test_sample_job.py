@@ -13,7 +13,9 @@ from xnas import ConfigError, Genotype, SampleConfig, resume_sampling, sample
 from xnas.errors import RoundError
 from xnas.runs.displays import Silence
 from xnas.runs.sampling.benchmark_evaluators import TableEvaluator
+from xnas.runs.sampling.sample_job import _remark
 from xnas.samplers import SAMPLERS
+from xnas.samplers.random_search import RandomSearch
 from xnas.space import create_model
 
 
@@ -128,7 +130,7 @@ def test_what_a_sampler_remarks_is_recorded_and_its_warning_shown(config, tmp_pa
     sample(few, display=Display())
     curve = json.loads((tmp_path / "run" / "curve.json").read_text())
     assert list(curve["remarks"]) == ["rank_correlation_2", "rank_correlation_3"]
-    assert any(line.startswith("sampler progressive: rank_correlation_2 ") for line in said)
+    assert any(line.startswith("sampler progressive: rank correlation at step 2 ") for line in said)
     assert warned == []
     stuck = "controller=logits,learning_rate=5.0"
     sample(
@@ -136,6 +138,39 @@ def test_what_a_sampler_remarks_is_recorded_and_its_warning_shown(config, tmp_pa
         display=Display(),
     )
     assert ["the controller has collapsed" in line for line in warned] == [True]
+
+
+def test_a_remark_that_is_not_defined_says_so():
+    assert _remark("rank_correlation_2", None) == "rank correlation at step 2 not defined"
+
+
+class Warned(Silence):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.warnings = []
+
+    def warn(self, line):
+        self.warnings.append(line)
+
+
+def test_a_search_that_ends_before_its_evaluations_says_why(config):
+    display = Warned()
+    few = replace(config, sampler="progressive", settings="steps=2,members=1,beam=3", max_params=1e6)
+    sample(replace(few, evaluations=100), display=display)
+    (line,) = display.warnings
+    assert line == (  # after five cells of one node, and twice three
+        "the search ended after 11 of 100 evaluations: the sampler progressive has no further cells "
+        "within --max-params 1000000 to ask"
+    )
+
+
+def test_a_search_that_evaluates_the_same_cells_again_says_so(config, monkeypatch):
+    display, one = Warned(), Genotype.random("nasbench201", 0)
+    monkeypatch.setattr(RandomSearch, "ask", lambda self: self.book.ask(one))
+    sample(replace(config, sampler="random", settings=None), display=display)
+    (line,) = display.warnings
+    assert line.startswith("12 evaluations were of 1 different cell alone: the sampler random asks for")
 
 
 def test_an_interrupted_search_ends_with_its_resume_command(config, monkeypatch, capsys):

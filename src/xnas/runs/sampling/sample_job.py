@@ -8,6 +8,7 @@ search is finished.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, fields
@@ -185,7 +186,9 @@ class SampleJob:
         assert value is not None  # noqa: S101 - a failed trial is never the best
         cells = tuple(one.trial.genotype for one in loop.told if not one.refused)
         rows = [asdict(record) for record in records]
-        curve = {"format": "xnas-curve", "version": 1, "evaluations": rows, "remarks": self._remarks()}
+        remarks = self._remarks()
+        self._warn_of_few_cells(loop, of_repeats="warning" not in remarks)
+        curve = {"format": "xnas-curve", "version": 1, "evaluations": rows, "remarks": remarks}
         folder.write_json("curve.json", curve)
         _draw(records, folder, f"{self.config.sampler} on {self.config.space}")
         folder.write_text(GENOTYPE, best.genotype.to_json())
@@ -216,6 +219,24 @@ class SampleJob:
             "--max-latency"
         )
 
+    def _warn_of_few_cells(self, loop: SampleLoop, *, of_repeats: bool) -> None:
+        """Say that a search ended before its number of evaluations, or that most were of known cells."""
+        sampler, done = self.config.sampler, loop.evaluated
+        if done < loop.evaluations:
+            within = f" within {self.limits.limits.words}" if self.limits.limits.most else ""
+            self.display.warn(
+                f"the search ended after {done} of {counted(loop.evaluations, 'evaluation')}: the "
+                f"sampler {sampler} has no further cells{within} to ask"
+            )
+        trials = [one.trial for one in loop.told if not one.refused]
+        different = len({(trial.genotype, trial.budget) for trial in trials})
+        if of_repeats and 2 * different < done:
+            self.display.warn(
+                f"{counted(done, 'evaluation')} were of {counted(different, 'different cell')} alone: "
+                f"the sampler {sampler} asks for cells again, and each time they are evaluated again; "
+                "another one, such as local, bananas or npenas, would see more cells"
+            )
+
     def _remarks(self) -> dict[str, float | str | None]:
         """What the sampler has to say, which the display also gets."""
         if not isinstance(self.sampler, Remarks):
@@ -223,12 +244,18 @@ class SampleJob:
         remarks = dict(self.sampler.remarks())
         numbers = {name: value for name, value in remarks.items() if not isinstance(value, str)}
         if numbers:
-            shown = (f"{name} {'-' if v is None else f'{v:.3g}'}" for name, v in numbers.items())
-            self.display.say(f"sampler {self.config.sampler}: {', '.join(shown)}")
+            shown = (_remark(name, value) for name, value in numbers.items())
+            self.display.say(f"sampler {self.config.sampler}: {'; '.join(shown)}")
         warning = remarks.get("warning")
         if isinstance(warning, str):
             self.display.warn(warning)
         return remarks
+
+
+def _remark(name: str, value: float | None) -> str:
+    """A number of a sampler in words: `rank correlation at step 2 0.329` for `rank_correlation_2`."""
+    words = re.sub(r"_(\d+)$", r" at step \1", name).replace("_", " ")
+    return f"{words} {'not defined' if value is None else f'{value:.3g}'}"
 
 
 def _require_whole_cells(config: SampleConfig) -> None:
