@@ -73,6 +73,18 @@ def test_weights_that_cannot_be_used_are_refused(stopped, tmp_path):
         _ = build(empty).line
 
 
+@pytest.mark.parametrize(("kind", "noun"), [("sample", "sampling"), ("train", "training")])
+def test_weights_of_another_kind_are_named_before_data_are_loaded(tmp_path, monkeypatch, kind, noun):
+    weights = tmp_path / "other"
+    weights.mkdir()
+    (weights / "config.json").write_text(f'{{"format": "xnas-run", "version": 1, "kind": "{kind}"}}')
+    monkeypatch.setattr("xnas.runs.sampling.sample.load_data", lambda *_: pytest.fail("loaded"))
+    with pytest.raises(
+        ConfigError, match=rf"--weights needs the folder of a search, and .*other holds a {noun}; name"
+    ):
+        sample(SampleConfig(evaluator="shared", weights=weights, out=tmp_path / "run"), "digits")
+
+
 def test_a_supernet_that_lost_experts_is_refused_before_the_folder_is_made(
     stopped, tmp_path, monkeypatch
 ):

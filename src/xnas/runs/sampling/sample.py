@@ -22,6 +22,7 @@ from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.evaluators import EVALUATORS
 from xnas.runs.sampling.lost_ledger import require_ledger
 from xnas.runs.sampling.sample_job import COMMAND, GENOTYPE, SampleJob
+from xnas.runs.sampling.shared_evaluator import saved_search
 from xnas.runs.sources import (
     EMBEDDED,
     GivenImages,
@@ -139,6 +140,8 @@ def _data(
     """The options with the size of images, the images if any are needed, and where the data are."""
     if EVALUATORS[config.evaluator].needs_images:
         weights = config.weights if config.evaluator == "shared" else None
+        if weights is not None:
+            saved_search(weights)  # data may take long
         given = given_data(_usual_data(weights) if data is None else data, config.out)
         if not isinstance(given, str):
             return config, given, None

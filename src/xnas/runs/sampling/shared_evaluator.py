@@ -24,7 +24,8 @@ from xnas.errors import ConfigError
 from xnas.options import saved_options
 from xnas.process.devices import pick_device, repeatable
 from xnas.runs.cell_costs import Latencies
-from xnas.runs.config_file import ConfigFile
+from xnas.runs.config_file import KINDS, ConfigFile, read_json
+from xnas.runs.config_file import NAME as CONFIG
 from xnas.runs.prepare import prepare
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling.config import SampleConfig
@@ -117,11 +118,23 @@ def loaded(evaluator: SharedEvaluator) -> Search:
     return search
 
 
+def saved_search(weights: Path) -> ConfigFile:
+    """What the folder of `--weights` says of its search; raises for any other folder."""
+    folder = RunFolder.open(weights).path
+    kind = read_json(folder / CONFIG).get("kind")
+    if kind in KINDS and kind != "search":
+        raise ConfigError(
+            f"--weights needs the folder of a search, and {weights} holds a {KINDS[kind]}; name one "
+            "that xnas search made"
+        )
+    return ConfigFile.read(folder, "search")
+
+
 def shared_evaluator(config: SampleConfig, images: Images) -> SharedEvaluator:
     """Return the evaluator of `--evaluator shared`."""
     if config.weights is None:
         raise ConfigError("the evaluator shared needs trained weights; name a search with --weights RUN")
-    saved = ConfigFile.read(RunFolder.open(config.weights).path, "search")
+    saved = saved_search(config.weights)
     if images.fingerprint() != saved.fingerprint:
         place = f", {saved.data}" if saved.data else ""
         raise ConfigError(
