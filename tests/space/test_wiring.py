@@ -9,7 +9,7 @@ import pytest
 from xnas import ConfigError, Genotype, GenotypeError, Wiring
 from xnas.space import find_architecture
 from xnas.space.architecture import load_architecture, run_of
-from xnas.space.wiring import REGULAR
+from xnas.space.wiring import EXAMPLES, REGULAR
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "wiring-v1.json"
 WIRING = Wiring.random("ws", 4, 0.75, seed=2, nodes=(8, 6, 6))
@@ -47,13 +47,23 @@ def test_names_are_short_for_random():
     assert Wiring.named("ba-5-0-regular") == Wiring.random("ba", 5, nodes=REGULAR)
     assert Wiring.named("er-0.2-1").title == "ER(0.2), seed 1"
     for name, words in (
-        ("ws-4-0", "called 'ws-4-0': ws takes neighbours and .*; a name is ws-NEIGHBOURS-CHANCE-SEED"),
+        (
+            "ws-4-0",
+            "called 'ws-4-0': ws takes neighbours and .*; a name is ws-NEIGHBOURS-CHANCE-SEED, such",
+        ),
         ("ba-5-0.5", "the seed of the wiring is 0.5; .*; a name is ba-LINKS-SEED"),
         ("er-0.2.1-0", "could not convert string to float: '0.2.1'; a name is er-CHANCE-SEED"),
+        ("ba-99999999-0", "links from 1 to 31 for 32 nodes, got 99999999; a name is ba-LINKS-SEED"),
+        ("er-0.01-0", "a chance well above 0.11; a name is er-CHANCE-SEED, such as er-0.2-0"),
         ("xs-4-0.75-0", "no wiring is called 'xs-4-0.75-0'; a name is like ws-4-0.75-0"),
     ):
         with pytest.raises(ConfigError, match=words):
             Wiring.named(name)
+
+
+def test_the_examples_in_messages_are_names_of_wirings():
+    for generator, example in EXAMPLES.items():
+        assert Wiring.named(example).generator == generator
 
 
 def test_sources_are_those_of_the_edges_into_a_node():

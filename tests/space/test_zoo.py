@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from xnas import ConfigError, cell_depth, count_macs, count_parameters, list_cells
+from xnas.errors import UnknownNameError
 from xnas.nn.operations import OPERATIONS
 from xnas.space import NETWORKS, build_network, find_genotype, zoo_cell
 from xnas.space.zoo import other_systems
@@ -94,3 +95,22 @@ def test_an_unknown_cell_offers_the_nearest():
         zoo_cell("dart_v2")
     with pytest.raises(ConfigError, match=r"no cell, file or run folder called 'xnsa'; did you"):
         find_genotype("xnsa")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("ws-4-nan-0", "ws-NEIGHBOURS-CHANCE-SEED, such as ws-4-0.75-0"),
+        ("WS-4-0.75-0", "ws-NEIGHBOURS-CHANCE-SEED, such as ws-4-0.75-0"),
+        ("ws-4-0.75-0-large", "ws-NEIGHBOURS-CHANCE-SEED, such as ws-4-0.75-0"),
+        ("ws-4-0,75-0", "ws-NEIGHBOURS-CHANCE-SEED, such as ws-4-0.75-0"),
+        ("er-1e-300-0", "er-CHANCE-SEED, such as er-0.2-0"),
+        ("ba-", "ba-LINKS-SEED, such as ba-5-0"),
+    ],
+)
+def test_a_name_like_that_of_a_wiring_is_told_how_wirings_are_called(name, form):
+    with pytest.raises(
+        UnknownNameError,
+        match=rf"no cell, file, run folder or wiring called '{name}'; .* {form}, in small",
+    ):
+        find_genotype(name)

@@ -42,7 +42,7 @@ def barabasi_albert(nodes: int, draw: Random, links: float) -> Edges:
     """
     count = _whole("ba", "links", links)
     if not 1 <= count < nodes:
-        raise ConfigError(f"ba takes links from 1 to {nodes - 1} for {nodes} nodes, got {links:g}")
+        raise ConfigError(f"ba takes links from 1 to {nodes - 1} for {nodes} nodes, got {links}")
     ends: list[int] = []  # every node as often as it has edges
     edges: list[tuple[int, int]] = []
     for node in range(count, nodes):
@@ -63,7 +63,7 @@ def watts_strogatz(nodes: int, draw: Random, neighbours: float, chance: float) -
     count = _whole("ws", "neighbours", neighbours)
     if count % 2 or not 2 <= count < nodes:
         raise ConfigError(
-            f"ws takes an even number of neighbours below the {nodes} nodes, got {neighbours:g}"
+            f"ws takes an even number of neighbours below the {nodes} nodes, got {neighbours}"
         )
     _require_chance("ws", chance)
     steps = range(1, count // 2 + 1)
@@ -102,7 +102,7 @@ def random_graph(generator: str, parameters: Sequence[float], *, nodes: int, dra
         )
     make, names = GENERATORS[generator]
     if len(parameters) != len(names):
-        given = ", ".join(f"{value:g}" for value in parameters) or "none"
+        given = ", ".join(map(str, parameters)) or "none"
         raise ConfigError(f"{generator} takes {' and '.join(names)}, got {given}")
     return make(nodes, draw, *parameters)
 
@@ -122,10 +122,10 @@ def _connected(nodes: int, edges: Sequence[tuple[int, int]]) -> bool:
 
 def _whole(generator: str, name: str, value: float) -> int:
     if not float(value).is_integer():
-        raise ConfigError(f"{generator} takes a whole number of {name}, got {value:g}")
+        raise ConfigError(f"{generator} takes a whole number of {name}, got {value}")
     return int(value)
 
 
 def _require_chance(generator: str, chance: float) -> None:
     if not 0 <= chance <= 1:
-        raise ConfigError(f"{generator} takes a chance from 0 to 1, got {chance:g}")
+        raise ConfigError(f"{generator} takes a chance from 0 to 1, got {chance}")

@@ -43,6 +43,9 @@ MOST_PARAMETERS = 10
 SMALL, REGULAR = (32, 32, 32), (16, 32, 32, 32)
 """Nodes of every stage in the small and in the regular regime of the paper."""
 NAME = re.compile(rf"({'|'.join(GENERATORS)})-([0-9.]+(?:-[0-9.]+)*)(-regular)?")
+BEGINNING = re.compile(rf"({'|'.join(GENERATORS)})-", re.IGNORECASE)
+EXAMPLES = {"er": "er-0.2-0", "ba": "ba-5-0", "ws": "ws-4-0.75-0"}
+"""Names by generator, with the parameters of the paper."""
 GENERATOR = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
@@ -109,10 +112,15 @@ class Wiring:
             *parameters, seed = (_number(text) for text in numbers.split("-"))
             return cls.random(generator, *parameters, seed=seed, nodes=REGULAR if regular else SMALL)  # type: ignore[arg-type]  # checked there
         except ValueError as error:  # ours are some
-            names = "-".join(name.upper() for name in GENERATORS[generator][1])
             raise ConfigError(
-                f"no wiring is called {name!r}: {error}; a name is {generator}-{names}-SEED"
+                f"no wiring is called {name!r}: {error}; a name is {_form(generator)}"
             ) from error
+
+    @staticmethod
+    def form_of(name: str) -> str | None:
+        """How wirings of a generator are called, if a text begins like the name of one."""
+        found = BEGINNING.match(name)
+        return None if found is None else _form(found[1].lower())
 
     @property
     def title(self) -> str:
@@ -176,6 +184,12 @@ class Wiring:
     def save(self, path: Path | str) -> None:
         """Write the file whole or not at all; one of that name is replaced."""
         write_text(path, self.to_json(), NOUN)
+
+
+def _form(generator: str) -> str:
+    """How wirings of a generator are called, with an example."""
+    names = "-".join(name.upper() for name in GENERATORS[generator][1])
+    return f"{generator}-{names}-SEED, such as {EXAMPLES[generator]}"
 
 
 def _require_origin(generator: object, parameters: object, seed: object) -> None:

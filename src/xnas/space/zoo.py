@@ -19,6 +19,7 @@ from xnas.registry import known_names
 from xnas.space.genotype import Genotype
 from xnas.space.network import NETWORKS
 from xnas.space.network_spec import NetworkSpec
+from xnas.space.wiring import Wiring
 
 FORMAT, VERSION = "xnas-cell", 1
 GENOTYPE_FILE = "genotype.json"
@@ -159,6 +160,12 @@ def genotype_file(cell: str | Path) -> Path:
             f"no {GENOTYPE_FILE} in {path}; give a genotype, or the folder of a search that has ended"
         )
     if not exists and path.suffix != ".json" and len(path.parts) <= 1:
+        form = Wiring.form_of(str(cell))
+        if form is not None:
+            raise UnknownNameError(
+                f"no cell, file, run folder or wiring called {str(cell)!r}; a wiring is called {form}, "
+                "in small letters with plain numbers, and with -regular at its end if it has four stages"
+            )
         known = known_names(str(cell), names)
         raise UnknownNameError(f"no cell, file or run folder called {str(cell)!r}; {known}")
     return path
