@@ -28,6 +28,10 @@ def cook(dish: str, /, *, heat: Literal["low", "high"] = "low", minutes: int = 3
         ("cook egg --heat mild", "--heat must be low or high, got 'mild'; see xnas cook --help"),
         ("cook egg --minutes few", "--minutes must be a whole number, got 'few'; see xnas cook --help"),
         ("cook egg ham", "nothing takes the argument 'ham'; leave it out, or see xnas cook --help"),
+        (
+            "cook egg --minutes 3 --minutes=4",
+            "--minutes was given more than once; give it once; see xnas cook --help",
+        ),
         ("cook", "xnas cook needs DISH; see xnas cook --help"),
         ("cook egg --minutes", "--minutes needs a value; see xnas cook --help"),
         ("cook egg --minutes --heat low", "--minutes needs a value; see xnas cook --help"),

@@ -11,6 +11,7 @@ from cyclopts import (
     CoercionError,
     CycloptsError,
     MissingArgumentError,
+    RepeatArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
@@ -42,7 +43,10 @@ def usage_message(error: CycloptsError) -> str:
     if isinstance(error, MissingArgumentError) and error.argument:
         fault = _without_value(error) if error.keyword else f"needs {error.argument.name}"
         return f"{error.keyword or command} {fault}; {look}"
-    return f"{re.sub(r'[.]$', '', str(error))}; {look}"
+    fault = re.sub(r"[.]$", "", str(error))
+    if isinstance(error, RepeatArgumentError):
+        fault = f"{error.token.keyword} was given more than once; give it once"
+    return f"{fault}; {look}"
 
 
 def _without_value(error: MissingArgumentError) -> str:
