@@ -1,6 +1,7 @@
 """Exports that answer as PyTorch does, or are refused."""
 
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -115,3 +116,12 @@ def test_a_missing_package_is_named_with_its_remedy(run, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=words):
         export_run(run, ExportConfig(out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+def test_onnxscript_logs_nothing_meanwhile(caplog):
+    log = logging.getLogger("onnxscript.optimizer._constant_folding")
+    with job._quiet_exporters():
+        log.warning("Skipping constant folding for op Split with multiple outputs.")
+    assert caplog.messages == []
+    log.warning("again")
+    assert caplog.messages == ["again"]

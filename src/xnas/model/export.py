@@ -8,6 +8,7 @@ what the classes are called.
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,11 +142,17 @@ def onnx_answers(content: bytes) -> Answers:
 
 @contextmanager
 def _quiet_exporters() -> Iterator[None]:
-    """Suppress warnings of torch's exporters about torch itself."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given buffer is not writable")
-        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
-        yield
+    """Suppress warnings of torch's exporters about torch itself, and onnxscript's log."""
+    log = logging.getLogger("onnxscript")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given buffer is not writable")
+            warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
+            yield
+    finally:
+        log.setLevel(before)
 
 
 def _exported(model: nn.Module, images: Tensor) -> torch.export.ExportedProgram:
