@@ -14,6 +14,7 @@ import pytest
 from commands import call
 from test_layering import LAYERS
 
+from xnas.cli.sample_description import part_record
 from xnas.paper.options import ReproduceConfig
 from xnas.paper.reproduce import reproduce
 from xnas.runs.sampling.pools import POOLS
@@ -174,6 +175,15 @@ def test_code_of_the_documents_runs(code, with_benchmarks):
 def test_the_page_on_sampling_names_every_sampler_evaluator_and_pool():
     for name in (*SAMPLERS, *EVALUATORS, *POOLS, *ENCODINGS):
         assert f"`{name}`" in SAMPLING, name
+
+
+def test_the_page_on_sampling_has_all_settings_of_every_sampler():
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*)\|$", SAMPLING, flags=re.MULTILINE)
+    shown = {name: re.findall(r"`(\w+)`", last) for name, last in rows if name in SAMPLERS}
+    for row in part_record()["samplers"]:
+        named = shown[row["name"]]
+        settings = shown[named[0]] if named and named[0] in SAMPLERS else named  # "as `tpe`"
+        assert sorted(settings) == sorted(row["settings"]), row["name"]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/limits.md", "docs/choosing.md"])
