@@ -69,12 +69,12 @@ class TableEvaluator:
     def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written
         """Look the cell up; a budget of 12 or 200 epochs takes the place of `epochs`."""
         self.require_budget(trial.budget)
-        value, epochs = self.known(trial)
+        value, epochs = self.known_value(trial)
         size = self.size(trial.genotype)
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
         return Result(number=trial.number, value=value, state="done", at=epochs, cost=cost)
 
-    def known(self, trial: Trial) -> tuple[float, int]:
+    def known_value(self, trial: Trial) -> tuple[float, int]:
         """Return what the table has for a trial, and after how many epochs."""
         epochs: Any = self.epochs if trial.budget is None else trial.budget
         return self.table.accuracy(trial.genotype, epochs, "valid", self.data) / 100, epochs
@@ -117,7 +117,7 @@ class SurrogateEvaluator:
         cost = {"parameters": float(size.parameters), "macs": float(size.macs)}
         return Result(number=trial.number, value=value, state="done", at=JUDGED_EPOCHS, cost=cost)
 
-    def known(self, trial: Trial) -> tuple[float, int]:
+    def known_value(self, trial: Trial) -> tuple[float, int]:
         """Return the estimate for a trial, without its error, and the epochs that it is of."""
         return self.judge.accuracy(trial.genotype) / 100, JUDGED_EPOCHS
 

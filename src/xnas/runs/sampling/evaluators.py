@@ -73,7 +73,7 @@ class TimesNetworks(Protocol):
 class KnowsValues(Protocol):
     """An evaluator that only looks values up, so that those of a ledger can be compared with them."""
 
-    def known(self, trial: Trial) -> tuple[float, int]:
+    def known_value(self, trial: Trial) -> tuple[float, int]:
         """Return the value and the epoch that `evaluate` gives."""
 
 

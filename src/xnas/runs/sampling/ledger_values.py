@@ -34,7 +34,7 @@ def _fault(trial: Trial, result: Result, evaluator: Evaluator, name: str) -> str
     if at is not None and trial.budget is not None and at > trial.budget:
         return f"it was measured at epoch {at}, and trial {trial.number} has {trial.budget}"
     if isinstance(evaluator, KnowsValues):
-        known, epoch = evaluator.known(trial)
+        known, epoch = evaluator.known_value(trial)
         if at != epoch:
             return f"it was measured at epoch {at}, and the evaluator {name} knows that of epoch {epoch}"
         if 100 * abs(value - known) > SAME:
