@@ -51,6 +51,17 @@ def sampled(tmp_path):
     return tmp_path
 
 
+def test_the_best_cell_of_a_sampling_with_rungs_is_of_the_highest(sampled):
+    place = sampled / "runs" / "one-0"
+    (place / "ledger.jsonl").unlink()
+    ledger = TrialLedger(place / "ledger.jsonl", nullcontext)
+    for number, (budget, value) in enumerate(((1, 0.7), (9, 0.5), (1, 0.8), (9, 0.6))):
+        ledger.ask(Trial(number=number, genotype=CELLS[number], budget=budget))
+        ledger.tell(Result(number=number, value=value, state="done", at=budget))
+    found = outcome(planned(SampleConfig(space="nasbench201")), sampled, None)
+    assert [value for _, value in found.curve] == [70, 50, 60]
+
+
 def test_a_sampling_gives_its_best_cell_and_when_better_ones_came(sampled):
     run = planned(SampleConfig(space="nasbench201"))
     found = outcome(run, sampled, Truth())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -127,18 +128,19 @@ def _curve_of_cells(place: Path, truth: Benchmark | None) -> tuple[tuple[int, fl
 
 
 def _bests(place: Path) -> Iterator[tuple[int, Genotype, float]]:
-    """After how many results a better cell came, the cell and its value."""
-    cells: dict[int, Genotype] = {}
-    told, best = 0, None
+    """After how many results a better cell came, the cell and its value; a higher rung is better."""
+    trials: dict[int, Trial] = {}
+    told, best = 0, (0, -math.inf)
     for event in _ledger(place).events:
         content = event.content
         if isinstance(content, Trial):
-            cells[content.number] = content.genotype
+            trials[content.number] = content
             continue
         told += 1
-        if content.value is not None and (best is None or content.value > best):
-            best = content.value
-            yield told, cells[content.number], best
+        trial = trials[content.number]
+        if content.value is not None and (trial.budget or 0, content.value) > best:
+            best = (trial.budget or 0, content.value)
+            yield told, trial.genotype, content.value
 
 
 def _ledger(place: Path) -> TrialLedger:
