@@ -70,6 +70,8 @@ def test_the_judge_gives_estimates_and_the_sizes_of_the_benchmarks_network(cells
     result = evaluator.evaluate(Trial(number=0, genotype=cell), FOLDER)
     assert result.value == pytest.approx(evaluator.judge.accuracy(cell) / 100)
     assert result.at == 100
+    # What a ledger is compared with.
+    assert evaluator.known_value(Trial(number=0, genotype=cell)) == (pytest.approx(result.value), 100)
     assert evaluator.size(cell).parameters == count_parameters(create_model(cell, channels=32, cells=8))
     again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - as for the processes of a pool
     assert again.evaluate(Trial(number=0, genotype=cell), FOLDER) == result
