@@ -200,12 +200,12 @@ def evaluation(*classes):
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 
 
-def train_run(folder, *, finished=True, classes=("cat", "dog")):
+def train_run(folder, *, finished=True, classes=("cat", "dog"), cell="darts_v2"):
     """The folder of a training; without a model it was stopped."""
     folder.mkdir(parents=True)
     config = {"format": "xnas-run", "version": 1, "kind": "train", "data": "digits"}
     config |= {"data_fingerprint": "", "processes": 1, "made_with": {"xnas": "0.1.0"}}
-    options = asdict(TrainConfig(cell="darts_v2", epochs=3))
+    options = asdict(TrainConfig(cell=cell, epochs=3))
     write(folder / "config.json", config | {"config": options})
     lines = (json.dumps(asdict(one)) + "\n" for one in trained())
     (folder / "metrics.jsonl").write_text("".join(lines), encoding="utf8")

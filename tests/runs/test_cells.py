@@ -1,9 +1,11 @@
 """Cells as a user names them: a damaged genotype in a run folder comes with the command that helps."""
 
+from pathlib import Path
+
 import pytest
 
 from xnas import Genotype, GenotypeError
-from xnas.runs.cells import architecture_of
+from xnas.runs.cells import LONGEST, architecture_of, recorded_cell
 
 
 @pytest.fixture
@@ -36,3 +38,13 @@ def test_what_is_whole_is_what_find_architecture_gives():
     genotype = Genotype.random("darts", 0)
     assert architecture_of(genotype) is genotype
     assert architecture_of("xnas").space == "darts"
+
+
+@pytest.mark.parametrize("cell", ["xnas", "runs/photos", Path("a/cell.json"), "x" * LONGEST])
+def test_a_name_or_path_is_recorded_as_it_was_given(cell):
+    assert recorded_cell(cell, "genotype") == str(cell)
+
+
+@pytest.mark.parametrize("cell", [Genotype.random("darts", 0), "x" * (LONGEST + 1)])
+def test_a_cell_without_a_short_name_is_recorded_as_the_file_that_has_it(cell):
+    assert recorded_cell(cell, "genotype") == "genotype.json"

@@ -661,6 +661,16 @@ def test_a_training_without_its_cell_says_which_it_was(tmp_path, stopped):
         resume_training(out, data=pictures())
 
 
+def test_a_cell_without_a_name_is_recorded_as_the_file_of_the_run(tmp_path, stopped):
+    cell = xnas.Genotype.load(stopped / "genotype.json")
+    out = tmp_path / "run"
+    train(tiny(out=out, cell=cell, epochs=2), pictures(), until=1)
+    assert read(out / "config.json")["config"]["cell"] == "genotype.json"
+    (out / "genotype.json").write_text("{", encoding="utf8")
+    with pytest.raises(GenotypeError, match=r"genotype\.json: .*; restore it from a copy"):
+        resume_training(out, data=pictures())
+
+
 def test_other_test_images_are_not_resumed_on(tmp_path):
     out, images = tmp_path / "run", pictures()
     with pytest.raises(Interrupted):

@@ -11,6 +11,8 @@ from xnas.space.architecture import Found, run_of
 
 TRAINING_FILE = "recipe.json"
 """What a training's run folder has and a search's has not."""
+LONGEST = 200
+"""Characters of a name, path or JSON that config.json keeps of a cell."""
 
 
 def architecture_of(cell: str | Path | Architecture | Found) -> Architecture:
@@ -30,6 +32,15 @@ def architecture_of(cell: str | Path | Architecture | Found) -> Architecture:
         raise GenotypeError(
             f"{error}; xnas {command} --resume {quote(str(cell))} writes that of a finished {kind} again"
         ) from error
+
+
+def recorded_cell(cell: str | Path | Architecture | Found, key: str) -> str:
+    """What config.json says of the cell: its name or path, or the run's own file of such a `key`.
+
+    That file has what has no name, and what is too long to be one.
+    """
+    name = str(cell) if isinstance(cell, str | Path) else ""
+    return name if 0 < len(name) <= LONGEST else f"{key}.json"
 
 
 def _run_with_file(cell: str | Path | Architecture | Found) -> Path | None:

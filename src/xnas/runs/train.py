@@ -28,10 +28,11 @@ from xnas.model.model_card import model_card
 from xnas.options import Options
 from xnas.records import EpochCost, Evaluation, TrainEpoch
 from xnas.runs.backends import is_captured
-from xnas.runs.cells import architecture_of
+from xnas.runs.cells import architecture_of, recorded_cell
 from xnas.runs.config_file import as_json
 from xnas.runs.displays import Callback, TrainDisplay, showing
 from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
+from xnas.runs.listing.kinds import own_file
 from xnas.runs.mistakes_file import MISTAKES, MOST_MISTAKES, mistakes_file
 from xnas.runs.prepare_training import (
     PreparedTraining,
@@ -49,8 +50,6 @@ from xnas.runs.train_config import TrainConfig, require_cells, resolve_images
 from xnas.space import Architecture, Genotype, Wiring
 from xnas.space.architecture import ARCHITECTURES, load_architecture, run_of
 from xnas.space.zoo import genotype_file
-
-LONGEST_CELL = 200  # characters of a cell's name or JSON that config.json keeps
 
 
 def train(
@@ -175,7 +174,9 @@ class TrainJob:
         self.training, self.ranks = prepared.training, prepared.training.ranks
         self.device = self.training.device
         self.seed = stream_seed(prepared.config.seed, "drop path")
-        self.config = replace(prepared.config, cell=str(prepared.config.cell)[:LONGEST_CELL])
+        self.config = replace(
+            prepared.config, cell=recorded_cell(prepared.config.cell, architecture.key)
+        )
         self.identity = {architecture.key: architecture.to_json()}
         self.replay: Callable[[], None] | None = None
         self.records: list[TrainEpoch] = []
@@ -385,12 +386,13 @@ def _restore_architecture(
 
 
 def _saved_architecture(folder: RunFolder, config: TrainConfig) -> Architecture:
+    path = genotype_file(folder.path)
     try:
-        return load_architecture(genotype_file(folder.path))
+        return load_architecture(path)
     except GenotypeError as error:
-        raise GenotypeError(
-            f"{error}; the training was given the cell {config.cell}: restore the file from there"
-        ) from error
+        known = f"the training was given the cell {config.cell}: restore the file from there"
+        remedy = "restore it from a copy" if own_file(config.cell) else known
+        raise GenotypeError(f"{error}; {remedy}") from error
 
 
 TRAINING = Kind(

@@ -38,6 +38,17 @@ def test_a_training_shows_the_accuracies_of_the_weights_that_it_ended_with(tmp_p
     assert (run.cell, run.validation, run.test) == ("darts_v2", 0.5, 0.7)
 
 
+@pytest.mark.parametrize("cell", ["genotype.json", str(Genotype.random("nasbench201", 0))[:200]])
+def test_a_training_of_a_cell_without_a_name_shows_its_operations(tmp_path, cell):
+    folder = training(tmp_path / "run")
+    config = json.loads((folder / "config.json").read_text(encoding="utf8"))
+    config["config"]["cell"] = cell
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf8")
+    assert only(tmp_path).cell == "genotype.json"
+    (folder / "genotype.json").write_text(json.dumps(GENOTYPE), encoding="utf8")
+    assert only(tmp_path).cell == "3 none, 2 nor_conv_3x3, 1 skip_connect"
+
+
 def test_a_sampling_shows_its_best_evaluation(tmp_path):
     sampling(tmp_path / "run")
     run = only(tmp_path)

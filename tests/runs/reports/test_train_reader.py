@@ -27,6 +27,13 @@ def test_a_finished_training_is_read_whole(tmp_path):
     assert len(found.graph.kinds["normal"]) == 8
 
 
+@pytest.mark.parametrize("cell", ["genotype.json", str(pages.CELL)[:200]])
+def test_a_cell_without_a_name_is_the_file_of_the_run_which_the_command_can_use(tmp_path, cell):
+    found = story(pages.train_run(tmp_path / "run", cell=cell))
+    assert found.cell == "genotype.json"
+    assert found.head.command == f"xnas train {tmp_path}/run/genotype.json digits --epochs 3"
+
+
 def test_the_network_is_counted(tmp_path):
     found = story(pages.train_run(tmp_path / "run"))
     network = create_model(pages.CELL, num_classes=2, in_chans=1, channels=2, cells=3, stem_channels=2)

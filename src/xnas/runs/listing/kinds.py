@@ -28,6 +28,13 @@ MOST_JSON = 1 << 26
 LARGEST = 1e15
 """Of numbers that mean anything here."""
 METRICS = "metrics.jsonl"
+OWN = {
+    "genotype.json": "Genotype",
+    "wiring.json": "Wiring",
+    "resnet.json": "ResNet",
+    "timm.json": "TimmModel",
+}
+"""Files of a training that hold its cell or network, and what that is called in Python."""
 REMEDY = "restore it from a copy"
 
 
@@ -122,6 +129,17 @@ class RunFiles:
         if not isinstance(found, dict):
             raise DamagedFileError(f"{fault}: it is not an object; {REMEDY}")
         return found
+
+
+def own_file(cell: object) -> str | None:
+    """The file in the folder of a training that has its cell, if it was given one without a name.
+
+    Older folders have the beginning of the cell as Python prints it in place of the file's name.
+    """
+    known = text(cell) or ""
+    return next(
+        (file for file, kind in OWN.items() if known == file or known.startswith(f"{kind}(")), None
+    )
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from xnas.runs.listing.kinds import (
     RunKind,
     mapping,
     number,
+    own_file,
     text,
     whole,
 )
@@ -57,7 +58,7 @@ def describe_training(files: RunFiles) -> Description:
     epochs = [files.line(METRICS, place, line).get("valid_accuracy") for place, line in lines]
     return Description(
         **_common(files),
-        cell=text(files.settings.get("cell")),
+        cell=_trained_cell(files),
         done=len(epochs),
         planned=whole(files.settings.get("epochs")),
         validation=number(epochs[-1]) if epochs else None,
@@ -173,6 +174,14 @@ def cell_words(genotype: Mapping[str, Any]) -> str | None:
         names = list(_operations(mapping(genotype.get("normal")).get("nodes")))
     counted = Counter(names).most_common()
     return ", ".join(f"{count} {name}" for name, count in counted) or None
+
+
+def _trained_cell(files: RunFiles) -> str | None:
+    """The name of a cell, or the operations of one that has none."""
+    own = own_file(files.settings.get("cell"))
+    if own is None:
+        return text(files.settings.get("cell"))
+    return (_found_cell(files) if own == GENOTYPE else None) or own
 
 
 def _found_cell(files: RunFiles) -> str | None:

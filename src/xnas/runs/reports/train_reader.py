@@ -10,7 +10,7 @@ from xnas.errors import VersionError
 from xnas.model.model_card import read_card
 from xnas.records import Evaluation, TrainEpoch
 from xnas.report.page.stories import Mistake, TrainStory
-from xnas.runs.listing.kinds import text, whole
+from xnas.runs.listing.kinds import own_file, text, whole
 from xnas.runs.mistakes_file import MISTAKES, VERSION
 from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
 from xnas.runs.reports.run_files import ReadRun
@@ -27,13 +27,15 @@ def train_story(run: ReadRun) -> TrainStory:
     mistakes = run.attempt(MISTAKES, lambda: _mistakes(run), ())
     parameters, macs = run.attempt(CARD, lambda: _sizes(run), (None, None))
     graph = run.attempt(GENOTYPE, lambda: saved_cell(run.path), None)
-    cell = text(run.settings.get("cell")) or ""
+    given = text(run.settings.get("cell")) or ""
+    own = own_file(given)
+    cell = str(run.path / own) if own else given
     planned = whole(run.settings.get("epochs")) or len(epochs)
     if run.files.has(CARD):
         run.require_epochs(len(epochs), planned)
     return TrainStory(
         head=run.head(TrainConfig, (cell,) if cell else ()),
-        cell=cell,
+        cell=own or given,
         epochs_planned=planned,
         epochs=epochs,
         test=test,
