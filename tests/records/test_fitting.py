@@ -11,7 +11,7 @@ COMPARISON = Comparison(
     first="found", second="random", lead=0.1, only_first=2, only_second=1, p=1.0, clear=False
 )
 SUMMARY = FitSummary(
-    rows=(row("found", 0.9),),
+    rows=(row("found", 0.9), row("random", 0.8)),
     missing={},
     comparison=COMPARISON,
     gain=None,
@@ -58,3 +58,23 @@ def test_a_summary_with_a_wrong_part_is_refused(part, fault):
     del lacking[part]
     with pytest.raises(TypeError, match=f"the key '{part}' is missing"):
         FitSummary.from_json(lacking)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"rows": (row("found", 0.9), row("mine", 0.8))}, "'mine' is no network in 'rows'"),
+        ({"rows": (row("found", 0.9),)}, "there is no row 'random', which is compared"),
+        ({"missing": {"mine": "why"}}, "'mine' is no network"),
+        ({"rows": (row("random", 0.9), row("resnet", 0.8))}, "there is no row 'found'"),
+    ],
+)
+def test_networks_of_other_names_are_refused(changes, fault):
+    with pytest.raises(TypeError, match=fault):
+        FitSummary.from_json(asdict(replace(SUMMARY, **changes)))
+
+
+def test_a_plan_with_an_unknown_training_is_refused():
+    plan = replace(SMALL_PLAN, settled=(replace(SMALL_PLAN.settled[0], stage="mine"),))
+    with pytest.raises(TypeError, match="'mine' is no network in 'settled'"):
+        FitPlan.from_json(asdict(plan))

@@ -54,5 +54,5 @@ def test_an_evaluation_survives_a_file_that_holds_more():
 def test_an_evaluation_without_a_field_is_refused():
     line = saved(EVALUATION)
     del line["confusion"]
-    with pytest.raises(KeyError, match="confusion"):
+    with pytest.raises(TypeError, match="the key 'confusion' is missing"):
         Evaluation.from_json(line)

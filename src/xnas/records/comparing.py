@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal
 
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import record_of
 
 Measure = Literal["true", "judged", "trained", "supernet"]
 """What accuracies are: known from a benchmark, estimated from one, of trained networks on test images,
 or the last validation accuracy of each search."""
 RunState = Literal["waiting", "done", "failed"]
-Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +112,9 @@ class RunComparison:
         """
         known = {field.name for field in fields(cls)}
         own = {name: value for name, value in saved.items() if name in known}
-        require_keys(cls, own)
-        parts = {
-            "runs": tuple(_run(run) for run in own["runs"]),
-            "summaries": tuple(_part(EntrySummary, one, "summaries") for one in own["summaries"]),
-            "differences": tuple(_difference(one) for one in own["differences"]),
-            "notes": tuple(map(str, own.get("notes", ()))),
-        }
-        found = cls(**{**own, **parts})
-        require_numbers(found)
-        _require_texts(found)
+        found = record_of(cls, own)
+        if not (found.runs and found.summaries):
+            raise TypeError("it has no runs, or no summaries of them")
         return found
 
     @property
@@ -134,32 +126,3 @@ class RunComparison:
     def done(self) -> int:
         """How many runs are finished."""
         return sum(run.state == "done" for run in self.runs)
-
-
-def _run(saved: Any) -> ComparedRun:  # noqa: ANN401 - of a file
-    require_keys(ComparedRun, saved, "runs")
-    curve = tuple((int(place), float(accuracy)) for place, accuracy in saved.get("curve", ()))
-    return _part(ComparedRun, {**saved, "curve": curve}, "runs")
-
-
-def _difference(saved: Any) -> Difference:  # noqa: ANN401 - of a file
-    require_keys(Difference, saved, "differences")
-    first, second = saved["runs"]
-    return _part(Difference, {**saved, "runs": (int(first), int(second))}, "differences")
-
-
-def _part(kind: type[Part], saved: Any, name: str) -> Part:  # noqa: ANN401 - of a file
-    require_keys(kind, saved, name)
-    part = kind(**saved)
-    require_numbers(part)
-    _require_texts(part)
-    return part
-
-
-def _require_texts(record: Any) -> None:  # noqa: ANN401 - a dataclass
-    """Raise a TypeError unless fields that are declared as text hold text."""
-    for name, kind in get_type_hints(type(record)).items():
-        value = getattr(record, name)
-        wanted = kind in {str, Measure, RunState} or (kind == str | None and value is not None)
-        if wanted and not isinstance(value, str):
-            raise TypeError(f"{name} is a {type(value).__name__}, not text")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import record_of
 from xnas.records.training import Evaluation, Latency
+
+ROWS = ("found", "published", "random", "resnet", "pretrained")
+"""Names of all networks of a fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,17 +170,8 @@ class FitPlan:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> FitPlan:
         """Return the plan of an object in a file; a TypeError names what is wrong with it."""
-        require_keys(cls, saved)
-        parts = {
-            "search": _optional(PlannedSearch, saved["search"], "search"),
-            "cells": _part(PlannedCells, saved["cells"], "cells"),
-            "resnet": _optional(PlannedTraining, saved["resnet"], "resnet"),
-            "pretrained": _optional(PlannedTraining, saved["pretrained"], "pretrained"),
-            "decisions": tuple(_part(Decision, one, "decisions") for one in saved["decisions"]),
-            "settled": tuple(_part(Settled, one, "settled") for one in saved["settled"]),
-        }
-        plan = cls(**{**saved, **parts})
-        require_numbers(plan)
+        plan = record_of(cls, saved)
+        _require_known({one.stage for one in plan.settled}, {*ROWS, "cells"}, "settled")
         return plan
 
 
@@ -267,43 +261,20 @@ class FitSummary:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> FitSummary:
         """Return the summary of an object in a file; a TypeError names what is wrong with it."""
-        require_keys(cls, saved)
-        rows = tuple(_row(row) for row in saved["rows"])
-        test = None if saved["test"] is None else Evaluation.from_json(saved["test"])
-        parts = {
-            "rows": rows,
-            "comparison": _part(Comparison, saved["comparison"], "comparison"),
-            "gain": _optional(Comparison, saved["gain"], "gain"),
-            "behind": _optional(Comparison, saved.get("behind"), "behind"),
-            "test": test,
-            "files": tuple(saved["files"]),
-            "cost": _part(FitCost, saved["cost"], "cost"),
-        }
-        summary = cls(**{**saved, **parts})
-        require_numbers(summary)
+        summary = record_of(cls, saved)
+        if summary.test is not None:
+            Evaluation.from_json(saved["test"])
+        names = {row.name for row in summary.rows}
         pairs = [pair for pair in (summary.comparison, summary.gain, summary.behind) if pair]
-        names = {row.name for row in rows}
+        _require_known({*names, *summary.missing}, set(ROWS), "rows")
         for name in (name for pair in pairs for name in (pair.first, pair.second)):
             if name not in names:
-                raise ValueError(f"there is no row {name!r}, which is compared")
+                raise TypeError(f"there is no row {name!r}, which is compared")
         return summary
 
 
-def _row(saved: Any) -> FitRow:  # noqa: ANN401 - of a file
-    require_keys(FitRow, saved, "rows")
-    require_keys(RowCost, saved["cost"], "cost")
-    latency = _part(Latency, saved["cost"]["latency"], "latency")
-    row = FitRow(**{**saved, "cost": RowCost(**{**saved["cost"], "latency": latency})})
-    require_numbers(row)
-    return row
-
-
-def _part(kind: type, saved: Any, name: str) -> Any:  # noqa: ANN401 - of a file
-    require_keys(kind, saved, name)
-    part = kind(**saved)
-    require_numbers(part)
-    return part
-
-
-def _optional(kind: type, saved: Any, name: str) -> Any:  # noqa: ANN401 - of a file
-    return None if saved is None else _part(kind, saved, name)
+def _require_known(names: set[str], known: set[str], where: str) -> None:
+    """Raise a TypeError for a name of a network that is none of those known."""
+    strange = next(iter(sorted(names - known)), None)
+    if strange is not None:
+        raise TypeError(f"{strange!r} is no network in {where!r}")

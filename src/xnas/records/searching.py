@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import record_of
 
 Rows = tuple[tuple[float, ...], ...]
 """Numbers of every forecaster, in the order of its experts."""
@@ -160,39 +160,4 @@ class SearchEpoch:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> SearchEpoch:
         """Return the record of a line of metrics.jsonl."""
-        require_keys(cls, saved)
-        if not isinstance(saved["deleted"], list):
-            raise TypeError(f"deleted is a {type(saved['deleted']).__name__}, not a list")
-        for deletion in saved["deleted"]:
-            require_keys(Deletion, deletion, "deleted")
-            require_numbers(Deletion(**deletion))
-        if saved["gap"] is not None:
-            require_keys(Gap, saved["gap"], "gap")
-        require_keys(EpochCost, saved["cost"], "cost")
-        nested = {
-            "deleted": tuple(Deletion(**d) for d in saved["deleted"]),
-            "gap": None if saved["gap"] is None else Gap(**saved["gap"]),
-            "truth": None if saved.get("truth") is None else _truth(saved["truth"]),
-            "mixtures": None if saved.get("mixtures") is None else _mixtures(saved["mixtures"]),
-            "cost": EpochCost(**saved["cost"]),
-        }
-        record = cls(**{**saved, **nested})
-        if not isinstance(record.cell, dict | None):
-            raise TypeError(f"cell is a {type(record.cell).__name__}")
-        require_numbers(record)
-        return record
-
-
-def _mixtures(saved: Any) -> dict[str, Rows]:  # noqa: ANN401 - of a file
-    rows = {kind: tuple(tuple(row) for row in found) for kind, found in saved.items()}
-    if not all(isinstance(u, int | float) for found in rows.values() for row in found for u in row):
-        raise TypeError("mixtures holds something that is no number")
-    return rows
-
-
-def _truth(saved: Any) -> Truth | Judgement:  # noqa: ANN401 - of a file
-    kind = Truth if isinstance(saved, dict) and "arch" in saved else Judgement
-    require_keys(kind, saved, "truth")
-    record = kind(**saved)
-    require_numbers(record)
-    return record
+        return record_of(cls, saved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import record_of, require_equal_lengths
 
 Point = tuple[float, ...]
 
@@ -65,23 +65,14 @@ class Ledger:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Ledger:
         """Return the record that `ledger.json` holds of one kind of cell."""
-        require_keys(cls, saved)
-        for wipeout in saved["wipeouts"]:
-            require_keys(Wipeout, wipeout, "wipeouts")
-        bound = saved["regret_bound"]
-        nested: dict[str, Any] = {
-            "regret": tuple(map(float, saved["regret"])),
-            "regret_bound": None if bound is None else tuple(map(float, bound)),
-            "log_wipeout_factor": tuple(map(float, saved["log_wipeout_factor"])),
-            "wipeouts": tuple(Wipeout(**wipeout) for wipeout in saved["wipeouts"]),
-            "histogram_edges": tuple(map(float, saved["histogram_edges"])),
-            "histogram_counts": tuple(map(int, saved["histogram_counts"])),
-        }
-        if saved.get("charged") is not None:
-            nested["charged"] = tuple(tuple(map(float, row)) for row in saved["charged"])
-        record = cls(**{**saved, **nested})
-        require_numbers(record)
-        return record
+        found = record_of(cls, saved)
+        bound = found.regret if found.regret_bound is None else found.regret_bound
+        factors = found.log_wipeout_factor
+        require_equal_lengths(regret=found.regret, regret_bound=bound, log_wipeout_factor=factors)
+        require_equal_lengths(
+            histogram_edges=(*found.histogram_edges, 0), histogram_counts=found.histogram_counts
+        )
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xnas.records.costs import EpochCost
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import record_of, require_equal_lengths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,7 @@ class TrainEpoch:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> TrainEpoch:
         """Return the record of a line of metrics.jsonl."""
-        require_keys(cls, saved)
-        require_keys(EpochCost, saved["cost"], "cost")
-        record = cls(**{**saved, "cost": EpochCost(**saved["cost"])})
-        require_numbers(record)
-        return record
+        return record_of(cls, saved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +71,17 @@ class Evaluation:
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Evaluation:
         """Return the record in `evaluation.json`; other keys are ignored."""
-        plain = {name: saved[name] for name in cls.__dataclass_fields__}
-        nested = {
-            "classes": tuple(saved["classes"]),
-            "counts": tuple(saved["counts"]),
-            "accuracies": tuple(saved["accuracies"]),
-            "confusion": tuple(tuple(row) for row in saved["confusion"]),
-            "calibration": tuple(CalibrationBin(**b) for b in saved["calibration"]),
-        }
-        return cls(**{**plain, **nested})
+        known = {name: saved[name] for name in cls.__dataclass_fields__ if name in saved}
+        found = record_of(cls, known)
+        require_equal_lengths(
+            classes=found.classes,
+            counts=found.counts,
+            accuracies=found.accuracies,
+            confusion=found.confusion,
+        )
+        for row in found.confusion:
+            require_equal_lengths(classes=found.classes, confusion=row)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,7 @@ def regret_chart(kind: str, ledger: Ledger, cells: SearchedCells | None) -> Char
         return None
     places = tuple(
         edge_name(cells, at) if cells and at < len(cells.edges) else str(at)
-        for at in range(ledger.forecasters)
+        for at in range(len(ledger.regret))
     )
     return Chart(
         name=f"regret-{kind}",

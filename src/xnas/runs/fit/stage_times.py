@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 from xnas.errors import DamagedFileError
+from xnas.records.reading import value_of
 from xnas.runs.config_file import read_json
 from xnas.runs.run_folder import RunFolder
 from xnas.words import short
@@ -53,8 +53,8 @@ def read_times(path: Path) -> dict[str, float]:
     if not path.exists():
         return {}
     again = "delete it, and the times of the fit are those from now on"
-    saved: Any = read_json(path, MOST_BYTES, again).get("cost")
+    saved = read_json(path, MOST_BYTES, again).get("cost")
     try:
-        return {str(stage): float(seconds) for stage, seconds in saved.items()}
-    except (TypeError, ValueError, AttributeError) as error:
+        return value_of(dict[str, float], saved, "cost")  # type: ignore[no-any-return]  # it is what was asked for
+    except TypeError as error:
         raise DamagedFileError(f"{path} is damaged ({short(error)}); {again}") from error

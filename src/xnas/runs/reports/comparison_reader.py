@@ -43,7 +43,7 @@ def _as_config(saved: Mapping[str, Any]) -> dict[str, Any]:
     """What a config.json would hold: settings as they are typed."""
     settings = {name: _typed(name, value) for name, value in mapping(saved.get("config")).items()}
     known = {"kind": "compare", "config": settings, "made_with": saved.get("made_with")}
-    labels = [text(one.get("label")) for one in saved.get("data") or () if isinstance(one, dict)]
+    labels = [text(one.get("label")) for one in _data(saved)]
     return known | {"data": ", ".join(filter(None, labels)) or None}
 
 
@@ -58,7 +58,13 @@ def _typed(name: str, value: object) -> object:
 
 def _places(saved: Mapping[str, Any]) -> list[str]:
     """The data on a command line; empty if no command line makes such a comparison."""
-    places = [text(one.get("place")) for one in saved.get("data") or () if isinstance(one, dict)]
+    places = [text(one.get("place")) for one in _data(saved)]
     entries = mapping(mapping(saved.get("config")).get("entries"))
     known = [place for place in places if place is not None]
     return known if len(known) == len(places) and not entries else []
+
+
+def _data(saved: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The data sets, as far as they are described."""
+    listed = saved.get("data")
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

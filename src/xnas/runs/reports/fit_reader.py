@@ -30,7 +30,7 @@ def fit_story(run: ReadRun) -> FitStory:
     stages = run.attempt(TIMES, lambda: read_times(run.path / TIMES), {})
     late: list[str] = []
     if plan is not None and summary is not None:
-        late = time_line(plan, stages, sum(stages.values()))
+        late = run.attempt(PLAN, lambda: time_line(plan, stages, sum(stages.values())), [])
     return FitStory(
         head=run.head(FitConfig),
         minutes=number(run.settings.get("minutes")),

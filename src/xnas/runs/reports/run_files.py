@@ -90,17 +90,21 @@ class ReadRun:
         otherwise: Any,  # noqa: ANN401 - nothing, in the form of `Found`
     ) -> Found:
         """What `read` gives of the file `what`; if it cannot be read, note that in a line, once."""
-        known = any(str(self.path / what) in fault for fault in self.faults)
         try:
             return read()
         except XnasError as error:
-            if not known:
-                self.note(str(error))
+            if not self.is_noted(what):
+                named = str(self.path) in str(error)
+                self.note(str(error) if named else f"{self.path / what} is damaged: {error}")
         except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-            if not known:
+            if not self.is_noted(what):
                 self.note(f"{self.path / what} is damaged: {short(error, 100)}; {REMEDY}")
         nothing: Found = otherwise
         return nothing
+
+    def is_noted(self, what: str) -> bool:
+        """Whether there is a fault of the file `what`."""
+        return any(str(self.path / what) in fault for fault in self.faults)
 
     def note(self, fault: str) -> None:
         """Remember a fault, once."""
@@ -123,12 +127,12 @@ class ReadRun:
     def note_missing_config(self) -> None:
         """Note that config.json is not there, or cannot be read: the run is damaged."""
         self.listed = replace(self.listed, state="damaged")
-        if not any(str(self.path / CONFIG) in fault for fault in self.faults):
+        if not self.is_noted(CONFIG):
             self.note(NO_CONFIG.format(path=self.path / CONFIG))
 
     def require_epochs(self, epochs: int, planned: int) -> None:
-        """Note it if a finished run has fewer epochs than it must have had."""
-        if self.listed.state in FINISHED and epochs < planned:
+        """Note it if a finished run has fewer epochs than it must have had, and no line says why."""
+        if self.listed.state in FINISHED and epochs < planned and not self.is_noted(METRICS):
             self.note(
                 f"{self.path / METRICS} has {epochs} of {counted(planned, 'epoch')}, though the run is "
                 f"finished; {REMEDY}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from xnas.errors import DamagedFileError
 from xnas.records import Sampled
+from xnas.records.reading import value_of
 from xnas.report.page.stories import SampleStory
 from xnas.runs.listing.kinds import REMEDY, number, text, whole
 from xnas.runs.listing.own_kinds import was_refused
@@ -21,6 +22,8 @@ from xnas.runs.sampling.config import SampleConfig
 from xnas.space import Genotype
 
 COSTS = "costs.jsonl"
+COST = ("seconds", "parameters", "macs")
+"""What a line of it says of a trial."""
 
 
 def sample_story(run: ReadRun) -> SampleStory:
@@ -28,6 +31,7 @@ def sample_story(run: ReadRun) -> SampleStory:
     cells: dict[int, str] = {}
     evaluations: list[Sampled] = []
     run.attempt(LEDGER, lambda: _read_ledger(run, cells, evaluations), None)
+    graph = run.attempt(GENOTYPE, lambda: saved_cell(run.path), None)
     return SampleStory(
         head=run.head(SampleConfig),
         sampler=text(run.settings.get("sampler")) or "",
@@ -35,7 +39,7 @@ def sample_story(run: ReadRun) -> SampleStory:
         planned=whole(run.settings.get("evaluations")),
         evaluations=tuple(evaluations),
         cells=tuple(cells[one.number] for one in evaluations),
-        graph=run.attempt(GENOTYPE, lambda: saved_cell(run.path), None),
+        graph=graph,
     )
 
 
@@ -53,7 +57,8 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
             budgets[event["number"]] = whole(event.get("budget"))
         if event.get("event") != "tell" or was_refused(event):
             continue
-        trial, value = event["number"], number(event["value"])
+        value_of(str, event["state"], "state")
+        trial, value = value_of(int, event["number"], "number"), number(event["value"])
         if event["value"] is not None and value is None:
             raise DamagedFileError(
                 f"{run.path / LEDGER} is damaged in line {place}: its value is "
@@ -61,9 +66,9 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
             )
         if value is not None:
             best = max(filter(None, (best, (budgets[trial] or 0, value))))
-        epochs += event.get("at") or 0
+        epochs += value_of(int | None, event.get("at"), "at") or 0
         cost = costs.get(trial, {})
-        spent += float(cost.get("seconds", 0.0))
+        spent += cost.get("seconds", 0.0)
         known = first.setdefault(cells[trial], trial)
         evaluations.append(
             Sampled(
@@ -80,15 +85,19 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
         )
 
 
-def _costs(run: ReadRun) -> dict[int, dict[str, Any]]:
+def _costs(run: ReadRun) -> dict[int, dict[str, float]]:
     """Costs by trial; lines that cannot be read cost nothing but themselves."""
-    found: dict[int, dict[str, Any]] = {}
-    for line in run.files.lines(COSTS):
-        try:
-            cost = json.loads(line)
+    found: dict[int, dict[str, float]] = {}
+    for place, line in enumerate(run.files.lines(COSTS), start=1):
+
+        def read(place: int = place, line: bytes = line) -> dict[str, float]:
+            cost = run.files.line(COSTS, place, line)
+            known = {name: cost[name] for name in ("number", *COST) if name in cost}
+            return value_of(dict[str, float], known, "cost")  # type: ignore[no-any-return]  # it is one
+
+        cost = run.attempt(COSTS, read, {})
+        if "number" in cost:
             found[int(cost["number"])] = cost
-        except (KeyError, TypeError, ValueError, RecursionError):
-            continue
     return found
 
 

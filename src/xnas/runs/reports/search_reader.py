@@ -7,10 +7,10 @@ from functools import cache
 from xnas.engine.outlook import worries
 from xnas.errors import DamagedFileError
 from xnas.records import EdgeChoice, Ledger, SearchEpoch
-from xnas.records.numbers import require_keys, require_numbers
+from xnas.records.reading import value_of
 from xnas.report.page.stories import CellSize, SearchedCells, SearchStory
 from xnas.runs.doubts import compared, undecided
-from xnas.runs.listing.kinds import REMEDY, text, whole
+from xnas.runs.listing.kinds import METRICS, REMEDY, text, whole
 from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
 from xnas.runs.reports.run_files import ReadRun
 from xnas.runs.search_config import SearchConfig
@@ -18,16 +18,19 @@ from xnas.space import NETWORKS, SPACES, Genotype, SearchSpace, cell_depth, list
 from xnas.space.paper_size import paper_size
 
 WHY, LEDGER = "discretization.json", "ledger.json"
+HEAD = {"format", "version"}
+"""Keys of ledger.json beside the kinds of cells."""
 ON_CIFAR10 = "cifar10"
 
 
 def search_story(run: ReadRun) -> SearchStory:
     """All that the files of a search say, read as far as possible."""
-    epochs = run.records(SearchEpoch.from_json)
+    epochs = _alike(run, run.records(SearchEpoch.from_json))
     choices = run.attempt(WHY, lambda: _choices(run), ())
     ledgers = run.attempt(LEDGER, lambda: _ledgers(run), {})
     graph = run.attempt(GENOTYPE, lambda: saved_cell(run.path), None)
     sizes = run.attempt(GENOTYPE, lambda: _sizes(run), ())
+    doubtful = run.attempt(LEDGER, lambda: undecided(choices, ledgers), ())
     planned = whole(run.settings.get("epochs")) or len(epochs)
     if graph is not None:
         run.require_epochs(len(epochs), planned)
@@ -42,13 +45,30 @@ def search_story(run: ReadRun) -> SearchStory:
         epochs=epochs,
         choices=choices,
         ledgers=ledgers,
-        undecided=undecided(choices, ledgers),
+        undecided=doubtful,
         compared=len(compared(choices, ledgers)),
         sizes=sizes,
         graph=graph,
         network="What each cell costs in the paper's network for CIFAR-10 (36 channels, 20 cells).",
         warning=" ".join(f"{line[0].upper()}{line[1:]}." for line in warnings),
     )
+
+
+def _alike(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> tuple[SearchEpoch, ...]:
+    """Epochs whose mixtures have the kinds, edges and experts of the first; others are a fault."""
+    first: dict[str, list[int]] | None = None
+    for number, epoch in enumerate(epochs):
+        if epoch.mixtures is None:
+            continue
+        shape = {kind: [len(row) for row in rows] for kind, rows in epoch.mixtures.items()}
+        first = shape if first is None else first
+        if shape != first or not all(shape.values()):
+            where = f"{run.path / METRICS} is damaged in line {number + 1}"
+            run.note(
+                f"{where}: its mixtures have other edges or experts; the epochs before it are shown"
+            )
+            return epochs[:number]
+    return epochs
 
 
 def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | None:
@@ -76,15 +96,14 @@ def _cells(run: ReadRun, epochs: tuple[SearchEpoch, ...]) -> SearchedCells | Non
 def _choices(run: ReadRun) -> tuple[EdgeChoice, ...]:
     if not run.files.has(WHY):
         return ()
-    edges = run.files.json(WHY)["edges"]
-    for edge in edges:
-        require_keys(EdgeChoice, edge, "edges")
-        require_numbers(EdgeChoice(**edge))
-    return tuple(EdgeChoice(**edge) for edge in edges)
+    found: tuple[EdgeChoice, ...] = value_of(
+        tuple[EdgeChoice, ...], run.files.json(WHY)["edges"], "edges"
+    )
+    return found
 
 
 def _ledgers(run: ReadRun) -> dict[str, Ledger]:
-    books = {kind: book for kind, book in run.files.json(LEDGER).items() if isinstance(book, dict)}
+    books = {kind: book for kind, book in run.files.json(LEDGER).items() if kind not in HEAD}
     if run.files.has(LEDGER) and not books:
         raise DamagedFileError(f"{run.path / LEDGER} is damaged: it holds no ledger; {REMEDY}")
     return {kind: Ledger.from_json(book) for kind, book in books.items()}

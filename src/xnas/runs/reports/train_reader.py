@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import torch
 
 from xnas.errors import VersionError
 from xnas.model.model_card import read_card
 from xnas.records import Evaluation, TrainEpoch
+from xnas.records.reading import value_of
 from xnas.report.page.stories import Mistake, TrainStory
 from xnas.runs.listing.kinds import own_file, text, whole
 from xnas.runs.mistakes_file import MISTAKES, VERSION
@@ -60,12 +62,12 @@ def _mistakes(run: ReadRun) -> tuple[Mistake, ...]:
     return tuple(
         Mistake(
             png=base64.b64decode(row["png"], validate=True),
-            index=int(row["index"]),
-            label=str(row["label"]),
-            answer=str(row["answer"]),
-            probability=float(row["probability"]),
+            index=value_of(int, row["index"], "index"),
+            label=value_of(str, row["label"], "label"),
+            answer=value_of(str, row["answer"], "answer"),
+            probability=value_of(float, row["probability"], "probability"),
         )
-        for row in saved.get("mistakes", ())
+        for row in value_of(tuple[Any, ...], saved.get("mistakes", ()), "mistakes")
     )
 
 
