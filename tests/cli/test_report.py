@@ -90,7 +90,12 @@ def test_open_shows_it_in_a_browser(tmp_path, monkeypatch, capsys):
 
 def test_watching_a_finished_run_ends_at_once(tmp_path, capsys):
     main(["report", str(pages.search_run(tmp_path / "run")), "--watch"])
-    assert "the run has ended; its page was written 1 time" in capsys.readouterr().out
+    assert "the run is finished; its page was written 1 time" in capsys.readouterr().out
+
+
+def test_watching_a_run_that_was_stopped_says_so(tmp_path, capsys):
+    main(["report", str(pages.search_run(tmp_path / "run", finished=False)), "--watch"])
+    assert "the run is stopped; its page was written 1 time" in capsys.readouterr().out
 
 
 def test_what_is_no_run_is_one_line(tmp_path, capsys):

@@ -69,8 +69,8 @@ def report(
     if open_:
         _open(written.page)
     if watch:
-        times = watch_report(run)
-        say(f"the run has ended; its page was written {counted(times, 'time')}")
+        times, state = watch_report(run)
+        say(f"the run is {state}; its page was written {counted(times, 'time')}")
 
 
 def _figures(run: Path, folder: Path | None) -> tuple[Path, ...]:

@@ -169,7 +169,7 @@ def test_a_watched_run_is_written_again_until_it_ends(tmp_path):
     over.set()
     runner.join()
     watcher.join()
-    assert counts == [2]
+    assert counts == [(2, "finished")]
     assert "http-equiv" not in page.read_text(encoding="utf8")
 
 

@@ -87,10 +87,11 @@ def written_report(run: Path | str) -> WrittenReport:
     return WrittenReport(page, kind, found.listed.state, tuple(found.faults))
 
 
-def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> int:
+def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> tuple[int, str]:
     """Write the page again whenever the files of a run change, until no process holds it.
 
-    An open page loads itself again meanwhile. Returns how often it was written.
+    An open page loads itself again meanwhile. Returns how often it was written, and the state of the
+    run in the end, such as `finished` or `stopped`.
     """
     path, seen, written = Path(run), 0.0, 0
     while is_held(path):
@@ -100,8 +101,7 @@ def watch_report(run: Path | str, *, seconds: float = LOOK_SECONDS) -> int:
             write_page(replace(page_of_run(found), refresh=REFRESH), path / NAME)
             seen, written = changed, written + 1
         time.sleep(seconds)
-    write_report(path)
-    return written + 1
+    return written + 1, written_report(path).state
 
 
 def write_at_end(run: Path, display: Voice) -> Path | None:
