@@ -1,4 +1,4 @@
-"""Edges that were decided by less than noise."""
+"""Edges on which the lead of the operation is within noise."""
 
 from dataclasses import replace
 
@@ -67,11 +67,11 @@ def test_edges_that_lead_by_less_than_noise_are_counted():
     ]
     assert undecided(choices, books) == (choices[0], choices[1])
     line, grave = doubt(choices, books)
-    assert line.startswith("2 of 4 edges of the cell were decided by less than noise: ")
-    assert "in 8 rounds (normal 4)" in line
+    assert line.startswith("on 2 of 4 edges of the cell the lead of the operation is within noise: ")
+    assert "after 8 rounds (normal 4)" in line
     assert not grave
     line, grave = doubt(choices[:3], books)
-    assert line.startswith("too few rounds to decide: 2 of 3 edges")
+    assert line.startswith("too few rounds to decide: on 2 of 3 edges")
     assert grave
     assert doubt(choices[2:4], books) == ("", False)
     assert doubt(choices, {}) == ("", False)

@@ -1,4 +1,4 @@
-"""Which operations of a found cell were chosen by less than noise.
+"""On which edges of a found cell the lead of the operation is within noise.
 
 An operation is chosen for its sum of rewards. If two experts of an edge were equally good, and their
 rewards of each round were independent, of mean zero and of mean square m, the difference of their sums
@@ -38,7 +38,7 @@ def noise(ledger: Ledger) -> float:
 
 
 def undecided(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> tuple[EdgeChoice, ...]:
-    """The kept edges whose operation leads the next one by less than noise."""
+    """The kept edges whose operation leads the next one by no more than noise."""
     levels = {kind: noise(ledger) for kind, ledger in ledgers.items()}
     return tuple(
         choice for choice in compared(choices, ledgers) if abs(choice.lead or 0.0) < levels[choice.kind]
@@ -53,8 +53,8 @@ def doubt(choices: Sequence[EdgeChoice], ledgers: Mapping[str, Ledger]) -> tuple
     levels = ", ".join(f"{kind} {noise(ledger):.3g}" for kind, ledger in ledgers.items())
     rounds = max(ledger.rounds for ledger in ledgers.values())
     line = (
-        f"{len(few)} of {len(rivals)} edges of the cell were decided by less than noise: their "
-        f"operation leads by less than chance gives equal ones in {rounds} rounds ({levels})"
+        f"on {len(few)} of {len(rivals)} edges of the cell the lead of the operation is within noise: "
+        f"two that are equally good would differ by as much after {rounds} rounds ({levels})"
     )
     if 2 * len(few) <= len(rivals):
         return line, False

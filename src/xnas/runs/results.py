@@ -34,7 +34,7 @@ class SearchResult:
     ledgers: dict[str, Ledger]
     """By kind of cell; empty for methods that keep none."""
     undecided: tuple[EdgeChoice, ...] = ()
-    """Edges of the cell whose operation was chosen by less than noise, as far as ledgers show it."""
+    """Edges of the cell on which the lead of the operation is within noise, as far as ledgers tell."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

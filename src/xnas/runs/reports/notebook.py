@@ -44,7 +44,7 @@ def search_html(result: SearchResult) -> str:
         facts.insert(0, Fact("Validation accuracy", accuracy, "of the mixture"))
     if result.undecided:
         facts.append(
-            Fact("In doubt", counted(len(result.undecided), "edge"), "decided by less than noise")
+            Fact("In doubt", counted(len(result.undecided), "edge"), "the lead is within noise")
         )
     cell = finished_graphs(drawn_cell(result.genotype))
     return render_fragment(Facts(tuple(facts)), cell, *_drawn(progress_charts(story)))
