@@ -55,6 +55,8 @@ def test_what_does_not_fit_is_not_drawn(shape):
 def test_a_reason_names_the_operation_its_rival_and_what_decided():
     choice = pages.choices()[0]
     text = reason(replace(choice, kept=True, operation="sep_conv_3x3"))
+    assert "wiped" not in text
+    assert "as if no expert had been wiped out" in reason(choice, wiped=True)
     assert "sep_conv_3x3 is the strongest operation here (62.5 %)" in text
     assert "before max_pool_3x3 (25.0 %), by 1.5 in summed rewards" in text
     assert "kept: what decided was how much the validation loss grows" in text

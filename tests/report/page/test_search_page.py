@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pages
+import pytest
 from pages import story
 
 from xnas.records import Judgement
@@ -40,17 +41,65 @@ def test_the_first_screen_says_what_was_found_how_good_how_sure_and_what_next():
     assert found["Validation accuracy"].note == "30.0 % with the cell alone, before any training"
     assert found["True accuracy"].value == "90.00 %"
     assert found["Experts alive"].value == "195 of 196"
+    assert found["Experts alive"].note == "1 removed during the search"
     assert found["Time"].value == "9 s"
     assert "×" in found["Found"].value
     assert any(isinstance(block, CellGraphs) for block in page.summary)
     assert page.summary[-1] == Command("Next", "xnas train run")
 
 
+def test_the_epoch_of_an_earlier_gap_is_named():
+    first, second, third = pages.epochs()
+    epochs = (replace(first, gap=third.gap), second, replace(third, gap=None))
+    note = facts(full(epochs=epochs))["Validation accuracy"].note
+    assert note == "30.0 % with the cell alone after epoch 1, before any training"
+    none = tuple(replace(epoch, gap=None) for epoch in epochs)
+    assert "while it learned" in facts(full(epochs=none))["Validation accuracy"].note
+
+
+def test_nothing_is_said_of_removed_experts_where_all_are_alive():
+    (first, *_) = pages.epochs()
+    fact = facts(full(epochs=(first,)))["Experts alive"]
+    assert (fact.value, fact.note) == ("196 of 196", "")
+
+
+@pytest.mark.parametrize(
+    ("operations", "value", "note"),
+    [
+        ("aab", "2 × a", "in the cell, with 1 × b"),
+        ("aabbc", "2 × a, 2 × b", "in the cell, with 1 × c"),
+        ("abc", "3 operations", "in the cell: 1 × a, 1 × b, 1 × c"),
+    ],
+)
+def test_operations_that_are_equally_frequent_stand_side_by_side(operations, value, note):
+    (first, *_) = pages.choices()
+    choices = tuple(replace(first, operation=name, kept=True) for name in operations)
+    fact = facts(full(choices=choices, undecided=()))["Found"]
+    assert (fact.value, fact.note) == (value, note)
+
+
+def test_the_title_names_a_folder_shortly_and_the_page_has_its_path():
+    page = full(head=RunHead(path="run", data="/data/w/photos"))
+    assert page.title == "A cell for photos"
+    (made,) = [t for t in of_kind(page, DataTable) if t.caption == "Made with"]
+    assert ("data", "/data/w/photos") in made.rows
+
+
+def test_the_strength_of_an_edge_that_lost_experts_is_explained():
+    table = next(t for t in of_kind(full(), DataTable) if t.caption.startswith("Why"))
+    told = [row[:2] for row in table.rows if "as if no expert had been wiped out" in row[-1]]
+    assert told == [("normal", "in 1 → 2")]
+
+
+def test_depth_is_explained_as_it_is_computed():
+    assert any("the mean source of the normal cell's edges" in b.text for b in of_kind(full(), Text))
+
+
 def test_a_search_that_could_not_decide_warns():
     choices = tuple(pages.choices())
     page = full(undecided=choices[:9])
     assert any(
-        "Too few rounds to decide: 9 of 16" in b.text for b in page.summary if isinstance(b, Notice)
+        "Too few rounds to decide: on 9 of 16" in b.text for b in page.summary if isinstance(b, Notice)
     )
     assert facts(page)["Sure"].tone == "warning"
 
@@ -101,12 +150,21 @@ def test_every_edge_has_its_reason_in_a_table():
 
 def test_the_ledger_says_what_it_means_and_what_not():
     texts = [block.text for block in of_kind(full(), Text)]
-    assert any("as the theory promises" in text for text in texts)
+    assert any("the theory promises" in text for text in texts)
     assert any("nothing about the accuracy" in text for text in texts)
     assert any("1.2 % (normal)" in text for text in texts)
-    none = pages.ledger(regret_bound=None, bound_note="the rate changed")
+    none = pages.ledger(regret_bound=None, bound_note="no bound: the rate changed")
     texts = [b.text for b in of_kind(full(ledgers={"normal": none}), Text)]
-    assert "The normal mixture has no bound: the rate changed" in texts
+    assert "Normal cell: no bound: the rate changed." in texts
+
+
+def test_what_the_bound_covers_is_said_beside_it():
+    note = "the bound covers living experts only: with relaxation 0.02 a wiped expert may be the best"
+    page = full(ledgers={"normal": pages.ledger(bound_note=note)})
+    texts = [block.text for block in of_kind(page, Text)]
+    assert f"Normal cell: {note}." in texts
+    assert any("less than its best living expert" in text for text in texts)
+    assert not any("in hindsight" in text for text in texts)
 
 
 def test_the_cell_stands_beside_published_ones():

@@ -35,6 +35,7 @@ def test_the_first_screen_says_how_good_the_network_is():
 
 def test_classes_have_a_matrix_and_a_table():
     (matrix,) = of_kind(page(), HeatMap)
+    assert matrix.caption.startswith("Images of each true class")  # what its cells show
     assert matrix.counts == ((9, 1), (0, 10))
     assert matrix.shares[0] == (0.9, 0.1)
     table = next(t for t in of_kind(page(), DataTable) if t.caption.startswith("Accuracy by class"))

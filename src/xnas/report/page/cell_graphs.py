@@ -70,13 +70,25 @@ def finished_graphs(cell: DrawnCell, title: str = "The cell") -> CellGraphs:
     )
 
 
-def reason(choice: EdgeChoice) -> str:
-    """Why an edge is in the cell or not, in two sentences."""
+def wiped_edges(story: SearchStory, kind: str) -> set[tuple[int, int]]:
+    """Source and node of the edges of a kind of cell that lost experts."""
+    edges = () if story.cells is None else story.cells.edges
+    gone = {d.forecaster for epoch in story.epochs for d in epoch.deleted if d.kind == kind}
+    return {edges[at] for at in gone if 0 <= at < len(edges)}
+
+
+def reason(choice: EdgeChoice, *, wiped: bool = False) -> str:
+    """Why an edge is in the cell or not, in two sentences; `wiped`: it lost experts.
+
+    Strengths are then other numbers than the weights of the mixture.
+    """
     lead = "" if choice.lead is None else f", by {choice.lead:.3g} in summed rewards"
     rival = ""
     if choice.runner_up is not None and choice.runner_up_strength is not None:
         rival = f" before {choice.runner_up} ({100 * choice.runner_up_strength:.1f} %){lead}"
-    first = f"{choice.operation} is the strongest operation here ({100 * choice.strength:.1f} %){rival}."
+    whole = ", as if no expert had been wiped out" if wiped else ""
+    strongest = f"{choice.operation} is the strongest operation here ({100 * choice.strength:.1f} %)"
+    first = f"{strongest}{rival}{whole}."
     cost = ""
     if choice.absence_cost is not None:
         cost = f" Without the edge the validation loss grew by {choice.absence_cost:.3g} in all."
@@ -93,7 +105,12 @@ def _graph(
     only: bool,
 ) -> CellGraph:
     at = {edge: index for index, edge in enumerate(cells.edges)}
-    why = {(c.source, c.node): reason(c) for c in story.choices if c.kind == kind}
+    wiped = wiped_edges(story, kind)
+    why = {
+        (c.source, c.node): reason(c, wiped=(c.source, c.node) in wiped)
+        for c in story.choices
+        if c.kind == kind
+    }
     final = [c for c in story.choices if c.kind == kind and c.kept]
     frames = [_frame(kind, epoch, cells, at) for epoch in epochs]
     if final:

@@ -40,7 +40,7 @@ def fit_page(story: FitStory) -> Page:
     return page_of(
         story.head,
         kind="Fit",
-        title=f"A network for {story.head.data}",
+        title=f"A network for {story.head.data_name}",
         subtitle="" if story.minutes is None else f"within {story.minutes:g} minutes",
         summary=tuple(_summary(story)),
         sections=(
@@ -86,7 +86,7 @@ def _facts(story: FitStory, summary: FitSummary) -> tuple[Fact, ...]:
 
 
 def _of_minutes(story: FitStory) -> str:
-    return "" if story.minutes is None else f"of {story.minutes:g} minutes"
+    return "" if story.minutes is None else f"of {story.minutes:g} min"
 
 
 def _networks(story: FitStory, summary: FitSummary) -> DataTable:
@@ -161,7 +161,7 @@ def _plan(plan: FitPlan) -> tuple[Block, ...]:
         )
         blocks.append(
             DataTable(
-                caption="Epochs, settled when a training was to begin, by the time that was left",
+                caption="Epochs of each training, set at its start by the time that was left",
                 header=("training", "epochs", "expected"),
                 rows=rows,
             )

@@ -46,6 +46,7 @@ def run_section(head: RunHead) -> Section:
     if head.command:
         blocks.append(Command("Command", head.command))
     facts = [
+        ("data", head.data if head.data != head.data_name else ""),
         ("seed", "" if head.seed is None else str(head.seed)),
         ("machine", head.machine),
         *head.versions,

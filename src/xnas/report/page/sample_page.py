@@ -26,7 +26,7 @@ def sample_page(story: SampleStory) -> Page:
     return page_of(
         story.head,
         kind="Sampling",
-        title=f"Cells for {story.head.data}",
+        title=f"Cells for {story.head.data_name}",
         subtitle=f"sampler {story.sampler}, evaluator {story.evaluator}",
         summary=tuple(summary),
         sections=(

@@ -164,8 +164,8 @@ def regret_chart(kind: str, ledger: Ledger, cells: SearchedCells | None) -> Char
     return Chart(
         name=f"regret-{kind}",
         title=f"Regret in the {kind} cell",
-        caption="For every edge what the mixture earned less than its best expert, beside the most that "
-        "Theorem 1 allows; bars should stay below their bound.",
+        caption="For every edge what the mixture earned less than its best living expert, beside the "
+        "most that Theorem 1 allows; bars should stay below their bound.",
         x="edge",
         y="summed rewards",
         places=places,

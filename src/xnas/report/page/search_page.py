@@ -18,7 +18,7 @@ from xnas.report.page.blocks import (
     Text,
     Tone,
 )
-from xnas.report.page.cell_graphs import finished_graphs, reason, searched_graphs
+from xnas.report.page.cell_graphs import finished_graphs, reason, searched_graphs, wiped_edges
 from xnas.report.page.graphs import brief_name
 from xnas.report.page.run_sections import duration, head_notices, page_of, run_section
 from xnas.report.page.search_charts import (
@@ -32,15 +32,18 @@ from xnas.report.page.search_charts import (
 from xnas.report.page.stories import SearchStory
 
 MEANING = (
-    "Regret is what a forecaster earned less than its best expert in hindsight, in linearised and "
-    "clipped rewards; while it stays below its bound, the mixture learned as the theory promises."
+    "Regret is what a forecaster earned less than its best living expert, in linearised and clipped "
+    "rewards. Theorem 1 bounds it where the notes below say so; regret below that bound is what the "
+    "theory promises of the mixture."
 )
 NO_MEANING = (
     "It says nothing about the accuracy of the network: the weights were learned meanwhile, rewards "
     "beyond the bound counted as the bound, and a cell is trained anew."
 )
 NO_MIXTURES = "There are no mixtures to show: the file of epochs is damaged, or of an earlier version."
-SURE = "edges whose operation leads by more than chance gives to equals"
+SURE = "edges whose operation leads the next one by more than noise"
+MOST_LEADING = 2
+"""Operations that are equally frequent and still stand in the headline."""
 
 
 def search_page(story: SearchStory) -> Page:
@@ -75,7 +78,7 @@ def search_page(story: SearchStory) -> Page:
 
 def _title(story: SearchStory) -> str:
     under_way = story.head.state in {"running", "stopped"}
-    return f"{'Searching a' if under_way else 'A'} cell for {story.head.data}"
+    return f"{'Searching a' if under_way else 'A'} cell for {story.head.data_name}"
 
 
 def _warnings(story: SearchStory) -> list[Block]:
@@ -85,8 +88,9 @@ def _warnings(story: SearchStory) -> list[Block]:
     if story.compared and 2 * len(story.undecided) > story.compared:
         found.append(
             Notice(
-                f"Too few rounds to decide: {len(story.undecided)} of {story.compared} edges of the "
-                "cell were decided by less than noise. Search for more epochs, or compare seeds."
+                f"Too few rounds to decide: on {len(story.undecided)} of {story.compared} edges of the "
+                "cell the lead of the operation is within noise. Search for more epochs, or compare "
+                "seeds."
             )
         )
     return found
@@ -106,17 +110,14 @@ def _facts(story: SearchStory) -> tuple[Fact, ...]:
         )
         name = "True accuracy" if exact else "Judged accuracy"
         facts.append(Fact(name, f"{last.truth.accuracy:.2f} %", note))
-    gap = next((e.gap for e in reversed(story.epochs) if e.gap is not None), None)
-    note = "of the mixture, while it learned"
-    if gap is not None and gap.cell is not None:
-        note = f"{100 * gap.cell:.1f} % with the cell alone, before any training"
-    facts.append(Fact("Validation accuracy", f"{100 * last.valid_accuracy:.1f} %", note))
+    facts.append(Fact("Validation accuracy", f"{100 * last.valid_accuracy:.1f} %", _cell_alone(story)))
     if story.compared:
         sure = story.compared - len(story.undecided)
         tone: Tone = "warning" if 2 * len(story.undecided) > story.compared else "plain"
         facts.append(Fact("Sure", f"{sure} of {story.compared}", SURE, tone))
     alive, all_ = _experts(story)
-    facts.append(Fact("Experts alive", f"{alive} of {all_}", "the others were wiped out and deleted"))
+    gone = f"{all_ - alive} removed during the search" if alive < all_ else ""
+    facts.append(Fact("Experts alive", f"{alive} of {all_}", gone))
     seconds = sum(e.cost.seconds for e in story.epochs)
     per = 1000 * last.cost.seconds_per_round
     facts.append(
@@ -125,14 +126,28 @@ def _facts(story: SearchStory) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
+def _cell_alone(story: SearchStory) -> str:
+    """What the cell alone reaches, as last measured, which need not be in the last epoch."""
+    known = [(e.epoch, e.gap.cell) for e in story.epochs if e.gap is not None and e.gap.cell is not None]
+    if not known:
+        return "of the mixture, while it learned"
+    epoch, accuracy = known[-1]
+    when = "" if epoch == story.epochs[-1].epoch else f" after epoch {epoch}"
+    return f"{100 * accuracy:.1f} % with the cell alone{when}, before any training"
+
+
 def _found(story: SearchStory) -> Fact:
+    """The operations of the first cell: the most frequent one, or two that are equally frequent."""
     kept = [c for c in story.choices if c.kept]
     first = kept[0].kind
     count = Counter(c.operation for c in kept if c.kind == first).most_common()
-    rest = ", ".join(f"{n} × {brief_name(name)}" for name, n in count[1:])
+    words = [f"{n} × {brief_name(name)}" for name, n in count]
+    leading = sum(n == count[0][1] for _, n in count)
     cell = f"in the {first} cell" if len({c.kind for c in kept}) > 1 else "in the cell"
-    most = f"{count[0][1]} × {brief_name(count[0][0])}"
-    return Fact("Found", most, f"{cell}{', with ' + rest if rest else ''}")
+    if leading > MOST_LEADING:
+        return Fact("Found", f"{len(count)} operations", f"{cell}: {', '.join(words)}")
+    rest = ", ".join(words[leading:])
+    return Fact("Found", ", ".join(words[:leading]), f"{cell}{', with ' + rest if rest else ''}")
 
 
 def _standing(story: SearchStory, last: SearchEpoch) -> Fact:
@@ -149,16 +164,18 @@ def _edge_table(story: SearchStory) -> tuple[Block, ...]:
     if not story.choices:
         return ()
     doubtful = {(c.kind, c.source, c.node) for c in story.undecided}
+    wiped = {kind: wiped_edges(story, kind) for kind in {c.kind for c in story.choices}}
     rows = []
     for choice in story.choices:
         where = f"{choice.source} → {choice.node}"
         if story.cells and (choice.source, choice.node) in story.cells.edges:
             where = edge_name(story.cells, story.cells.edges.index((choice.source, choice.node)))
-        doubt = " In doubt: it leads by less than noise." * (
+        doubt = " In doubt: its lead is within noise." * (
             (choice.kind, choice.source, choice.node) in doubtful
         )
         kept = "kept" if choice.kept else ""
-        rows.append((choice.kind, where, choice.operation, kept, reason(choice) + doubt))
+        why = reason(choice, wiped=(choice.source, choice.node) in wiped[choice.kind])
+        rows.append((choice.kind, where, choice.operation, kept, why + doubt))
     return (
         DataTable(
             caption="Why each edge was kept or left out",
@@ -182,9 +199,9 @@ def _ledger_blocks(story: SearchStory) -> tuple[Block, ...]:
 
 def _ledger(kind: str, ledger: Ledger, story: SearchStory) -> tuple[Block, ...]:
     chart = regret_chart(kind, ledger, story.cells)
-    if chart is None:
-        return (Text(f"The {kind} mixture has no bound: {ledger.bound_note}"),)
-    return (chart,)
+    note = ledger.bound_note or ("no bound is known" if chart is None else "")
+    told = (Text(f"{kind[:1].upper()}{kind[1:]} cell: {note}."),) if note else ()
+    return told if chart is None else (*told, chart)
 
 
 def _size_blocks(story: SearchStory) -> tuple[Block, ...]:
@@ -203,7 +220,8 @@ def _size_blocks(story: SearchStory) -> tuple[Block, ...]:
     )
     return (
         Text(
-            f"{story.network} Depth is the paper's: the mean length of the way through the normal cell."
+            f"{story.network} Depth is the paper's: the mean source of the normal cell's edges, where "
+            "states count from 0, the first input."
         ),
         DataTable(
             caption="The cell beside published ones, ordered by parameters",

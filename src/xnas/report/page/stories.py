@@ -7,6 +7,7 @@ None, and pages leave it out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from xnas.records import (
     EdgeChoice,
@@ -44,6 +45,11 @@ class RunHead:
     next_command: str = ""
     written: str = ""
     """When, and by which version."""
+
+    @property
+    def data_name(self) -> str:
+        """What the data are called in a title: of a folder its name alone."""
+        return PurePath(self.data).name or self.data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +91,7 @@ class SearchStory:
     choices: tuple[EdgeChoice, ...] = ()
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     undecided: tuple[EdgeChoice, ...] = ()
-    """Kept edges whose operation was chosen by less than noise."""
+    """Kept edges on which the lead of the operation is within noise."""
     compared: int = 0
     """Kept edges that had a choice."""
     sizes: tuple[CellSize, ...] = ()

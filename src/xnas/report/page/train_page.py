@@ -36,7 +36,7 @@ def train_page(story: TrainStory) -> Page:
     return page_of(
         story.head,
         kind="Training",
-        title=f"A network for {story.head.data}",
+        title=f"A network for {story.head.data_name}",
         subtitle=f"cell {story.cell}" if story.cell else "",
         summary=tuple(summary),
         sections=(
@@ -177,8 +177,8 @@ def _class_blocks(test: Evaluation) -> tuple[Block, ...]:
         return (Text(f"A confusion matrix of {len(test.classes):,} classes is not drawn."), table)
     matrix = HeatMap(
         title="Confusion matrix",
-        caption="Share of each true class (a row) that gets each answer (a column); right answers are "
-        "on the diagonal.",
+        caption="Images of each true class (a row) by the answer that they got (a column), the darker "
+        "the larger their share of the class; right answers are on the diagonal.",
         names=test.classes,
         counts=test.confusion,
         rows="true class",
