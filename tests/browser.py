@@ -57,7 +57,8 @@ class Browser:
     def cdp(self, command, **parameters):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
-    def open(self, path, *, width=1280, height=900, dark=False, ready=True):
+    def resize(self, width, height=900):
+        """Give the window another size, in pixels of CSS."""
         self.cdp(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -65,6 +66,9 @@ class Browser:
             deviceScaleFactor=1,
             mobile=width < 500,
         )
+
+    def open(self, path, *, width=1280, height=900, dark=False, ready=True):
+        self.resize(width, height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.cdp("Emulation.setEmulatedMedia", features=[scheme])
         self.call("POST", "/url", {"url": path.resolve().as_uri()})

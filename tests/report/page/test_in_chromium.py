@@ -273,6 +273,30 @@ def test_a_phone_shows_the_whole_cell_with_letters_that_can_be_read(tab, request
         assert min(cell["letters"]) >= 8.5  # pixels of CSS, of which a phone has two or three per dot
 
 
+LEGENDS = """return [...document.querySelectorAll('[data-chart] svg')].flatMap((svg) => {
+  const room = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('.role-legend-label text')].map((label) => {
+    const box = label.getBoundingClientRect();
+    return [label.textContent, room.left <= box.left && box.right <= Math.min(room.right, innerWidth)];
+  });
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 390, 430, 500, 1280])
+@pytest.mark.parametrize("name", ["search_page", "sample_page"])
+def test_no_legend_is_cut_off(tab, request, name, width):
+    tab.open(request.getfixturevalue(name), width=width)
+    labels = tab.run(LEGENDS)
+    assert [label for label, whole in labels if not whole] == []
+    assert labels
+
+
+def test_no_legend_is_cut_off_in_a_window_that_became_narrow(tab, search_page):
+    tab.open(search_page)
+    tab.resize(390)
+    tab.wait(f"return (() => {{ {LEGENDS} }})().every(([, whole]) => whole)", seconds=10)
+
+
 SHORT = """return [...document.querySelectorAll('section.cell')].flatMap((cell) =>
   [...cell.querySelectorAll('g.edge.kept')].map((edge) => {
     const line = edge.querySelector('.line'), from = line.getBoundingClientRect();

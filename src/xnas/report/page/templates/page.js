@@ -215,7 +215,15 @@
       drawn.columns = columns;
       drawn.spec = { ...drawn.spec, width, height };
     }
-    await window.vegaEmbed(target, drawn, {
+    // As many columns in the legend as there is room for, which its labels tell.
+    const cut = () => [...target.querySelectorAll(".role-legend-label text")].some((label) =>
+      label.getBoundingClientRect().right > target.getBoundingClientRect().right);
+    let columns = Math.max(2, Math.floor((target.clientWidth - 20) / 120));
+    do await embed(target, drawn, columns); while (cut() && --columns);
+  }
+
+  function embed(target, drawn, columns) {
+    return window.vegaEmbed(target, drawn, {
       actions: false, renderer: "svg", ast: false,
       config: {
         background: null, view: { stroke: null },
@@ -223,7 +231,7 @@
         axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: "normal", gridColor: "#dde1e6",
           domainColor: "#8a929b", tickColor: "#8a929b", labelFlush: false, tickCount: 5 },
         axisX: { grid: false }, legend: { labelFontSize: 12, labelLimit: 220, symbolOpacity: 1, columnPadding: 12,
-          columns: Math.max(2, Math.floor((target.clientWidth - 20) / 120)) },
+          columns },
         header: { labelFontSize: 11, labelFontWeight: 600 },
       },
     });
@@ -248,7 +256,7 @@
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
 
-  // Few columns need fewer digits; a resized window lays its grids out anew.
+  // Few columns need fewer digits; a resized window lays its grids and legends out anew.
   let width = wide(), pending = 0;
   addEventListener("resize", () => {
     clearTimeout(pending);
@@ -256,7 +264,7 @@
       if (wide() === width) return;
       width = wide();
       for (const figure of waiting) {
-        if (payload.charts[figure.dataset.chart].spec.facet && figure.dataset.drawn) {
+        if (figure.dataset.drawn) {
           delete figure.dataset.drawn;
           draw(figure);
         }
