@@ -49,6 +49,7 @@ def test_the_first_screen_has_the_winner_the_table_and_what_it_says():
     assert values["Best"] == "small ResNet"
     assert values["Validation accuracy"] == "90.0 % (88.0-92.0)"
     assert values["Time"] == "2 min 35 s"
+    assert next(fact.note for fact in facts.facts if fact.name == "Time") == "of 5 min"
     assert "Test accuracy" not in values
     networks = tables(page)[0]
     assert "accuracy by the weights of the last epoch, which are exported" in networks.caption

@@ -76,7 +76,7 @@ def _facts(story: TrainStory) -> tuple[Fact, ...]:
 
 
 def train_charts(epochs: tuple[TrainEpoch, ...]) -> tuple[Chart, ...]:
-    """Accuracy, loss and the schedules of learning rate and drop path."""
+    """Accuracy, loss, learning rate and time per epoch."""
     if not epochs:
         return ()
     places = [e.epoch for e in epochs]
