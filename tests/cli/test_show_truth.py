@@ -236,7 +236,10 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda line: line.update(cell=3), "metrics.jsonl is damaged in line 1: cell is a int; res"),
+            (
+                lambda line: line.update(cell=3),
+                "metrics.jsonl is damaged in line 1: cell is a int, not an object; restore it",
+            ),
             (
                 lambda line: line.pop("deleted"),
                 "metrics.jsonl is damaged in line 1: the key 'deleted' is missing; restore it",
