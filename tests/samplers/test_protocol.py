@@ -42,6 +42,7 @@ def test_an_unknown_sampler_is_named():
         (None, "done", "trial 4 is 'done' with the value None"),
         (0.5, "failed", "trial 4 is 'failed' with the value 0.5"),
         (float("nan"), "done", "the value of trial 4 is nan; one that is not finite, or has "),
+        (10**400, "done", r"the value of trial 4 is 1000.*000; one that is not finite"),
         (1e308, "done", r"the value of trial 4 is 1e\+308; .* or has 1e\+15 or more, has failed"),
     ],
 )

@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from reprlib import repr as brief
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor
@@ -84,8 +85,8 @@ class Result:
             )
         if self.value is not None and not abs(self.value) < LARGEST_VALUE:
             raise ConfigError(
-                f"the value of trial {self.number} is {self.value:g}; one that is not finite, or has "
-                f"{LARGEST_VALUE:g} or more, has failed"
+                f"the value of trial {self.number} is {brief(self.value)}; one that is not finite, or "
+                f"has {LARGEST_VALUE:g} or more, has failed"
             )
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from xnas.errors import ConfigError
-from xnas.options import Options, at_least, option
+from xnas.options import Options, at_least, at_most, option
 from xnas.samplers.book import Book
 from xnas.samplers.protocol import SAMPLERS, BeginsWith, Result, Sampler, SamplerKind, Trial
 from xnas.samplers.zero_cost import PROXIES, macs, params
@@ -27,6 +27,7 @@ from xnas.space.encoding import Choices, Encoding
 from xnas.space.network_size import NetworkSizes
 from xnas.space.network_spec import NetworkSpec
 
+MOST_SCORED = 100_000  # of a pool: each cell costs a network
 TRIES = 20
 """Draws for each cell of the pool, before the space is held to have no other."""
 
@@ -37,7 +38,7 @@ class ProxySettings(Options):
 
     proxy: str = "synflow"
     """What ranks: params, macs, synflow, jacob_cov or naswot."""
-    pool: int = option(500, at_least(1))
+    pool: int = option(500, at_least(1), at_most(MOST_SCORED))
     """Cells that are drawn and scored."""
     then: str | None = None
     """A sampler that begins with the best of the pool, such as `evolution`."""

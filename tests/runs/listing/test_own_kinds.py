@@ -11,8 +11,9 @@ from runs_written import GENOTYPE, sampling, search, training, written
 from xnas import Genotype
 from xnas.runs.config_file import as_json
 from xnas.runs.limits import Limits
-from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, cell_words
+from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, OF_SHARES, cell_words
 from xnas.runs.listing.runs_in import runs_in
+from xnas.runs.sampling.evaluators import EVALUATORS
 from xnas.space import genotype
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -54,6 +55,18 @@ def test_a_sampling_shows_its_best_evaluation(tmp_path):
     run = only(tmp_path)
     assert (run.state, run.method, run.done, run.planned) == ("stopped", "evolution", 3, 4)
     assert run.validation == 0.625
+
+
+def test_a_sampling_with_an_impossible_accuracy_is_damaged(tmp_path):
+    sampling(tmp_path / "run", evaluator="train")
+    ledger = tmp_path / "run" / "ledger.jsonl"
+    ledger.write_text(ledger.read_text(encoding="utf8").replace("0.625", "1.2"), encoding="utf8")
+    run = only(tmp_path)
+    assert (run.state, run.validation) == ("damaged", None)
+
+
+def test_values_are_shares_where_the_evaluator_says_so():
+    assert {*OF_SHARES} == {name for name, kind in EVALUATORS.items() if kind.shares}
 
 
 def test_a_sampling_shows_its_best_evaluation_of_the_highest_rung(tmp_path):

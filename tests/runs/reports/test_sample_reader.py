@@ -43,7 +43,7 @@ def test_evaluations_before_a_damaged_line_are_kept(tmp_path):
     assert any("damaged in line 6" in fault for fault in found.head.faults)
 
 
-@pytest.mark.parametrize("value", [1e308, "0.5", True])
+@pytest.mark.parametrize("value", [1e308, "0.5", True, 1.2, -0.1])
 def test_a_value_that_is_no_accuracy_is_damage(tmp_path, value):
     folder = pages.sample_run(tmp_path / "run")
     lines = (folder / "ledger.jsonl").read_text(encoding="utf8").splitlines()
@@ -53,6 +53,24 @@ def test_a_value_that_is_no_accuracy_is_damage(tmp_path, value):
     assert len(found.evaluations) == 2
     (fault,) = found.head.faults
     assert f"damaged in line 7: its value is {value!r}, which is no accuracy; restore" in fault
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"number": 500}, "it tells trial 500 before it was asked"),
+        ({"number": 0}, "it tells trial 0 again"),
+        ({"value": None}, "its state is 'done' with the value None"),
+    ],
+)
+def test_a_line_that_does_not_fit_is_named(tmp_path, changes, words):
+    folder = pages.sample_run(tmp_path / "run")
+    lines = (folder / "ledger.jsonl").read_text(encoding="utf8").splitlines()
+    lines[6] = pages.json.dumps(pages.json.loads(lines[6]) | changes)
+    (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n", encoding="utf8")
+    found = story(folder)
+    assert len(found.evaluations) == 2
+    assert f"damaged in line 7: {words}; restore" in found.head.faults[0]
 
 
 def test_the_best_so_far_is_of_the_highest_rung(tmp_path):

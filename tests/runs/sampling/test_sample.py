@@ -166,3 +166,21 @@ def test_a_ledger_that_does_not_fit_costs_a_finished_search_nothing(config):
     with pytest.raises(DamagedFileError, match="its state is 'gone'"):
         resume_sampling(config.out, evaluations=20)
     assert before == {path: path.read_bytes() for path in config.out.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("evaluations", [None, 20])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: [*lines[:4], b"{", *lines[5:]], "damaged in line 5"),
+        (lambda lines: lines[:7], "has 2 of 12 evaluations, though the search was finished; restore"),
+    ],
+)
+def test_the_ledger_of_a_finished_search_is_looked_through(config, change, words, evaluations):
+    sample(config)
+    ledger = config.out / "ledger.jsonl"
+    ledger.write_bytes(b"\n".join(change(ledger.read_bytes().splitlines())) + b"\n")
+    before = files(config.out)
+    with pytest.raises(DamagedFileError, match=words):
+        resume_sampling(config.out, **({} if evaluations is None else {"evaluations": evaluations}))
+    assert files(config.out) == before

@@ -15,6 +15,8 @@ from xnas.errors import DamagedFileError
 from xnas.runs.lock import locked
 from xnas.runs.sampling import sample_job, training_evaluator
 from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial, trial_folder
+from xnas.runs.sampling.ledger_values import require_possible
+from xnas.runs.sampling.trial_ledger import Event
 from xnas.runs.train import TrainJob
 from xnas.samplers import Trial
 from xnas.space import count_parameters, create_model
@@ -157,3 +159,31 @@ def test_a_search_by_trainings_is_resumed_and_its_ledger_has_no_test_accuracy(tm
         (trials[-1] / name).unlink()
     resume_sampling(tmp_path / "run", data=images)
     assert (tmp_path / "run" / "ledger.jsonl").read_text(encoding="utf8") == ledger
+
+
+def test_a_finished_training_still_says_its_value(whole, tmp_path):
+    trials, result = whole
+    trial, evaluator = Trial(number=0, genotype=CELL), build()
+    assert evaluator.kept_value(trial, trials / "00000") == (result.value, 2)
+    first = evaluator.kept_value(replace(trial, budget=1), trials / "00000")
+    assert first is not None
+    assert first[1] == 1
+    assert evaluator.kept_value(replace(trial, budget=3), trials / "00000") is None
+    assert evaluator.kept_value(trial, tmp_path) is None
+
+
+def test_values_that_its_training_contradicts_are_refused(whole):
+    trials, result = whole
+    trial = Trial(number=0, genotype=CELL)
+    ledger = trials.with_name("ledger.jsonl")
+    folder = trials.rename(trials.with_name("trials"))
+    try:
+        for told in (result, replace(result, value=result.value / 2), replace(result, at=1)):
+            events = [Event(2, trial), Event(3, told)]
+            refused = pytest.raises(
+                DamagedFileError, match=r"line 3: .* and the training in .*00000 has"
+            )
+            with nullcontext() if told is result else refused:
+                require_possible(events, build(), "train", ledger)
+    finally:
+        folder.rename(trials)

@@ -74,6 +74,11 @@ def describe_sampling(files: RunFiles) -> Description:
     for place, line in enumerate(files.lines(LEDGER), start=1):
         if b'"tell"' in line:
             told.append(files.line(LEDGER, place, line))
+            if not is_possible(files.settings, number(told[-1].get("value"))):
+                raise DamagedFileError(
+                    f"{files.path / LEDGER} is damaged in line {place}: its value is "
+                    f"{brief(told[-1]['value'])}, which is no accuracy; {REMEDY}"
+                )
         elif b'"ask"' in line and b'"budget": null' not in line:
             asked = files.line(LEDGER, place, line)
             budgets[whole(asked.get("number"))] = whole(asked.get("budget")) or 0
@@ -91,6 +96,15 @@ def describe_sampling(files: RunFiles) -> Description:
         validation=max((pair for pair in values if pair[1] is not None), default=(0, None))[1],
         next_command=_train_command(files),
     )
+
+
+OF_SHARES = ("train", "table", "surrogate", "shared")
+"""Evaluators whose values are shares; those of a user may give anything."""
+
+
+def is_possible(settings: Mapping[str, Any], value: float | None) -> bool:
+    """Whether the evaluator of a sampling can have given this value."""
+    return value is None or settings.get("evaluator") not in OF_SHARES or 0 <= value <= 1
 
 
 def was_refused(event: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from xnas.records import Sampled
 from xnas.records.reading import value_of
 from xnas.report.page.stories import SampleStory
 from xnas.runs.listing.kinds import REMEDY, number, text, whole
-from xnas.runs.listing.own_kinds import was_refused
+from xnas.runs.listing.own_kinds import is_possible, was_refused
 from xnas.runs.reports.drawn_cells import GENOTYPE, saved_cell
 from xnas.runs.reports.run_files import LEDGER, ReadRun
 from xnas.runs.sampling.config import SampleConfig
@@ -48,6 +48,7 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
     costs = _costs(run)
     first: dict[str, int] = {}
     budgets: dict[int, int | None] = {}
+    told: set[int] = set()
     best: tuple[int, float] | None = None
     epochs, spent = 0, 0.0
     for place, line in enumerate(run.files.lines(LEDGER), start=1):
@@ -59,11 +60,18 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
             continue
         value_of(str, event["state"], "state")
         trial, value = value_of(int, event["number"], "number"), number(event["value"])
-        if event["value"] is not None and value is None:
-            raise DamagedFileError(
-                f"{run.path / LEDGER} is damaged in line {place}: its value is "
-                f"{brief(event['value'])}, which is no accuracy; {REMEDY}"
-            )
+        fault = ""
+        if trial not in cells:
+            fault = f"it tells trial {brief(trial)} before it was asked"
+        elif trial in told:
+            fault = f"it tells trial {trial} again"
+        elif (value is None) != (event["value"] is None) or not is_possible(run.settings, value):
+            fault = f"its value is {brief(event['value'])}, which is no accuracy"
+        elif (event["state"] == "done") != (value is not None):
+            fault = f"its state is {brief(event['state'])} with the value {brief(event['value'])}"
+        if fault:
+            raise DamagedFileError(f"{run.path / LEDGER} is damaged in line {place}: {fault}; {REMEDY}")
+        told.add(trial)
         if value is not None:
             best = max(filter(None, (best, (budgets[trial] or 0, value))))
         epochs += value_of(int | None, event.get("at"), "at") or 0

@@ -63,7 +63,7 @@ class TableEvaluator:
         if not self.table.knows(epochs, "valid", self.data):
             raise ConfigError(
                 f"the table has no validation accuracy on {self.data} after {epochs} epochs; choose "
-                "other --epochs, or other data"
+                "other data, or other --epochs if it has those"
             )
 
     def evaluate(self, trial: Trial, folder: Path) -> Result:  # noqa: ARG002 - nothing is written

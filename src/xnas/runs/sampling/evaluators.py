@@ -77,6 +77,14 @@ class KnowsValues(Protocol):
         """Return the value and the epoch that `evaluate` gives."""
 
 
+@runtime_checkable
+class KeepsValues(Protocol):
+    """An evaluator whose folders of trials still say what their values were."""
+
+    def kept_value(self, trial: Trial, folder: Path) -> tuple[float, int] | None:
+        """Return value and epoch of a finished evaluation, if the folder has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluatorKind:
     """An entry of `EVALUATORS`."""

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from xnas.errors import DamagedFileError
-from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator, KnowsValues
+from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator, KeepsValues, KnowsValues, trial_folder
 from xnas.runs.sampling.trial_ledger import REMEDY, Event
 from xnas.runs.truth import SAME
 from xnas.samplers import Result, Trial
+
+KEPT = 1e-9  # shares are written as they are
+TRIALS = "trials"
 
 
 def require_possible(events: Iterable[Event], evaluator: Evaluator, name: str, path: Path) -> None:
@@ -20,7 +23,10 @@ def require_possible(events: Iterable[Event], evaluator: Evaluator, name: str, p
             trials[event.content.number] = event.content
         elif event.content.value is not None:
             result = event.content
-            fault = _fault(trials[result.number], result, evaluator, name)
+            trial = trials[result.number]
+            fault = _fault(trial, result, evaluator, name) or _contradiction(
+                trial, result, evaluator, path
+            )
             if fault:
                 raise DamagedFileError(f"{path} is damaged in line {event.line}: {fault}; {REMEDY}")
 
@@ -40,3 +46,17 @@ def _fault(trial: Trial, result: Result, evaluator: Evaluator, name: str) -> str
         if 100 * abs(value - known) > SAME:
             return f"its value is {value:.8g}, and the evaluator {name} knows {known:.8g} for its cell"
     return ""
+
+
+def _contradiction(trial: Trial, result: Result, evaluator: Evaluator, path: Path) -> str:
+    """How a value differs from what the trial's folder still says, in words."""
+    if not isinstance(evaluator, KeepsValues) or result.value is None:
+        return ""
+    folder = trial_folder(path.with_name(TRIALS), trial.number)
+    kept = evaluator.kept_value(trial, folder)
+    if kept is None or (abs(result.value - kept[0]) <= KEPT and result.at == kept[1]):
+        return ""
+    return (
+        f"its value is {result.value:.8g} at epoch {result.at}, and the training in {folder} has "
+        f"{kept[0]:.8g} at epoch {kept[1]}"
+    )

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from xnas.errors import DamagedFileError
 from xnas.files import read_plain
+from xnas.runs.options import BEYOND
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling.costs_file import NAME as COSTS
 from xnas.runs.sampling.costs_file import CostsFile
-from xnas.runs.sampling.trial_ledger import MOST_BYTES, REMEDY
+from xnas.runs.sampling.trial_ledger import MOST_BYTES, REMEDY, TrialLedger
 from xnas.runs.sampling.trial_ledger import NAME as LEDGER
+from xnas.samplers import Result
 from xnas.words import counted
 
 ANSWERS = ("curve.json", "genotype.json")
@@ -33,6 +35,22 @@ def require_ledger(folder: RunFolder) -> None:
         made = f" of {counted(evaluations, 'evaluation')}" if evaluations else ""
         raise DamagedFileError(
             f"{path / LEDGER} is missing or empty, though the folder has {', '.join(left)}{made}; "
+            f"{REMEDY}"
+        )
+
+
+def require_evaluations(folder: RunFolder) -> None:
+    """Raise if a line of a finished search's ledger is damaged, or if it has fewer than the curve."""
+    ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=False)
+    results = [e.content for e in ledger.events if isinstance(e.content, Result)]
+    told = sum(result.value is not None or BEYOND not in result.reason for result in results)
+    try:
+        had = (folder.path / ANSWERS[0]).read_bytes().count(b'"number"')
+    except OSError:
+        return  # it is written again
+    if told < had:
+        raise DamagedFileError(
+            f"{ledger.path} has {told} of {counted(had, 'evaluation')}, though the search was finished; "
             f"{REMEDY}"
         )
 

@@ -20,7 +20,7 @@ from xnas.runs.run_data import inherit_data_options, place_of
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling.config import SampleConfig
 from xnas.runs.sampling.evaluators import EVALUATORS
-from xnas.runs.sampling.lost_ledger import require_ledger
+from xnas.runs.sampling.lost_ledger import require_evaluations, require_ledger
 from xnas.runs.sampling.sample_job import COMMAND, GENOTYPE, SampleJob
 from xnas.runs.sampling.shared_evaluator import saved_search
 from xnas.runs.sources import (
@@ -120,6 +120,8 @@ def _resume(
         config = saved_options(SampleConfig, saved.config, changes)
         planned = saved_options(SampleConfig, saved.config, {}).evaluations
         require_ledger(folder)
+        if (folder.path / GENOTYPE).exists():
+            require_evaluations(folder)
         _require_unfinished(folder, config, planned)
         images = None
         if EVALUATORS[config.evaluator].needs_images:

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xnas.data import Images
-from xnas.errors import DamagedFileError, FinishedError, GenotypeError, LockedError, RoundError
+from xnas.errors import (
+    DamagedFileError,
+    FinishedError,
+    GenotypeError,
+    LockedError,
+    RoundError,
+    XnasError,
+)
+from xnas.model.model_card import CARD_FILE
 from xnas.options import changed, widened
 from xnas.process.devices import pick_device
 from xnas.process.folder import storage_errors
@@ -86,6 +94,20 @@ class TrainingEvaluator:
             at=last.epoch,
             cost={"parameters": float(size.parameters), "macs": float(size.macs)},
         )
+
+    def kept_value(self, trial: Trial, folder: Path) -> tuple[float, int] | None:
+        """Return what a finished training says; None where it is not there, unfinished or unreadable."""
+        if not _is_begun(folder):
+            return None
+        try:
+            records = RunFolder.open(folder).metrics.records(TrainEpoch.from_json)
+        except XnasError:
+            return None
+        wanted = trial.budget or (len(records) if (folder / CARD_FILE).exists() else None)
+        if wanted is None or not 0 < wanted <= len(records):
+            return None
+        last = records[wanted - 1]
+        return None if last.valid_accuracy is None else (last.valid_accuracy, last.epoch)
 
     def size(self, genotype: Genotype) -> NetworkSize:
         """Return the size of the network that is trained."""
