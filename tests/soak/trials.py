@@ -185,12 +185,12 @@ def _files(run: Path):
         name = str(path.relative_to(run))
         if path.is_dir() or "tensorboard" in name or path.name == "costs.jsonl":
             continue
+        if path.name == "report.html":  # has paths and times, and is drawn after a run has ended
+            continue
         if path.parent.name == "checkpoints" and path.suffix == ".pt":
             continue
         content = path.read_bytes()
         found[name] = content
-        if path.name == "report.html":
-            found[name] = b""  # it is there; paths and times are part of it
         if path.name == "metrics.jsonl":
             found[name] = _without_costs(content.decode())
         elif path.name == "config.json":

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from reprlib import repr as brief
 from typing import Any
 
 from xnas.data import Images, load_data
@@ -176,7 +175,7 @@ def _fingerprint(config: SampleConfig, images: Images | None) -> str:
     except (OSError, ValueError) as error:  # a null byte in the path is a ValueError
         reason = error.strerror if isinstance(error, OSError) else error
         raise DatasetError(
-            f"cannot read the benchmark {brief(str(config.truth))}: {reason}; name it with --truth FILE"
+            f"cannot read the benchmark {config.truth}: {reason}; name it with --truth FILE"
         ) from error
 
 
