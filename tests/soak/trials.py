@@ -185,8 +185,8 @@ def _files(run: Path):
         name = str(path.relative_to(run))
         if path.is_dir() or "tensorboard" in name or path.name == "costs.jsonl":
             continue
-        if path.name == "report.html":  # has paths and times, and is drawn after a run has ended
-            continue
+        if path.name.endswith(("report.html", "report.html.part")):
+            continue  # has paths and times, and is drawn after a run has ended
         if path.parent.name == "checkpoints" and path.suffix == ".pt":
             continue
         content = path.read_bytes()
