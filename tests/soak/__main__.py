@@ -44,11 +44,11 @@ def scenarios(work: Path):
     return [
         (a_search("search, nasbench201, xnas", **bench), 9, 1),
         (a_training("training, all options", **EVERYTHING), 7, 1),
-        (a_search("search, nasbench201, darts", **bench, method="darts"), 4, 0),
+        (a_search("search, nasbench201, darts", **bench, method="darts", relaxation=None), 4, 0),
         (a_search("search, nasbench201, checkpoints by epoch", **bench, checkpoint_minutes=10.0), 4, 0),
         (a_training("training, checkpoints by step", checkpoint_minutes=0.0), 4, 0),
         (a_search("search, darts space, xnas", batch_size=12), 3, 0),
-        (a_search("search, darts space, darts", batch_size=12, method="darts"), 2, 0),
+        (a_search("search, darts space, darts", batch_size=12, method="darts", relaxation=None), 2, 0),
         (a_training("training, streamed", data=images, validation=0.2, **streamed), 2, 0),
         (a_sampling("sampling, a digest"), 40, 3),
         (a_sampling("sampling, trainings", data=pictures(), **A_TRAINING_EACH), 7, 0),
