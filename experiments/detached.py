@@ -1,9 +1,9 @@
-"""Plays commands in processes that outlive the call, for a GPU that is at hand for some minutes.
+"""Runs commands in processes that outlive the call, for a GPU that is at hand for some minutes.
 
     python experiments/detached.py start QUEUE --folder DIR --seconds 1400
     python experiments/detached.py wait --folder DIR --seconds 540 --pack FILE.tar.gz
 
-QUEUE has a command per line. Those of a block are played in parallel, and a blank line waits for all
+QUEUE has a command per line. Those of a block run in parallel, and a blank line waits for all
 before it; a line that begins with # is left out. `{left}` in a command becomes the seconds that are
 left, so that scripts with `--seconds` end in time; at the end of the time what still runs is stopped as
 by Ctrl-C. Each command writes its log to DIR/logs.

@@ -72,8 +72,8 @@ def verdict(summary: FitSummary) -> list[str]:
     if not comparison.clear:
         lines.append("that is within noise: both may be equally good")
     if summary.behind is not None:
-        told = "" if summary.behind == comparison else f" ({_test(summary.behind)})"
-        lines.append(f"{_baseline(summary.behind)}{told}{_noise(summary.behind)}")
+        test = "" if summary.behind == comparison else f" ({_test(summary.behind)})"
+        lines.append(f"{_baseline(summary.behind)}{test}{_noise(summary.behind)}")
     if gain is not None:
         points = f"{100 * gain.lead:+.1f} points ({_test(gain)}){_noise(gain)}"
         lines.append(f"the found cell against the random one: {points}")

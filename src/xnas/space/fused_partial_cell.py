@@ -2,9 +2,9 @@
 
 Of every state only the first 1/K of the channels pass the experts. A node is therefore a small cell of
 its own: the experts on all of its incoming edges read the first channels of the states before it, and
-add up to its own first channels. What goes by is added up next to them, both are joined and shuffled,
-and the next node reads other channels (`nn.partial`). In a reduction cell a node has two such parts:
-its edges from the cell's inputs have stride 2, those from other nodes stride 1.
+add up to its own first channels. The other channels bypass the experts and are added up next to them;
+both are joined and shuffled, and the next node reads other channels (`nn.partial`). In a reduction cell
+a node has two such parts: its edges from the cell's inputs have stride 2, those from other nodes 1.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class FusedPartialCell:
         older = channels_last(self.cell.prepare_before_that(before_that))
         newer = channels_last(self.cell.prepare_previous(previous))
         states = [older, newer]
-        by = [self._halved(state[..., self.searched :]) for state in states]
+        bypass = [self._halved(state[..., self.searched :]) for state in states]
         weights = mixture.sum(-1).to(newer.dtype)
         for parts in self.parts:
             mixed = reduce(torch.add, [self._mixed(part, states, mixture) for part in parts])
             edges = slice(parts[0].edges.start, parts[-1].edges.stop)
-            passed = reduce(torch.add, [w * x for w, x in zip(weights[edges], by, strict=True)])
-            states.append(self._shuffled(torch.cat([mixed, passed], dim=-1)))
-            by.append(states[-1][..., self.searched :])
+            bypassed = reduce(torch.add, [w * x for w, x in zip(weights[edges], bypass, strict=True)])
+            states.append(self._shuffled(torch.cat([mixed, bypassed], dim=-1)))
+            bypass.append(states[-1][..., self.searched :])
         return torch.cat(states[INPUTS:], dim=-1).permute(0, 3, 1, 2)
 
     def _mixed(self, part: _Part, states: list[Tensor], mixture: Tensor) -> Tensor:
@@ -98,13 +98,13 @@ class FusedPartialCell:
         return _Part(slice(rows[0], rows[-1] + 1), slice(sources[0], sources[-1] + 1), Tables(graph))
 
     def _halved(self, rest: Tensor) -> Tensor:
-        """What goes by an edge that leaves an input."""
+        """The channels that bypass the experts of an edge that leaves an input."""
         if self.stride == 1:
             return rest
         images = rest.permute(0, 3, 1, 2).contiguous()
         return channels_last(max_pool2d(images, 2, ceil_mode=True))
 
     def _shuffled(self, x: Tensor) -> Tensor:
-        """Channels, which come last, taken from each of the groups in turn."""
+        """`nn.partial.shuffled` for channels that come last, so that the layout in memory stays."""
         *size, channels = x.shape
         return x.view(*size, self.groups, channels // self.groups).transpose(-1, -2).reshape(x.shape)

@@ -200,8 +200,8 @@ def _ledger_blocks(story: SearchStory) -> tuple[Block, ...]:
 def _ledger(kind: str, ledger: Ledger, story: SearchStory) -> tuple[Block, ...]:
     chart = regret_chart(kind, ledger, story.cells)
     note = ledger.bound_note or ("no bound is known" if chart is None else "")
-    told = (Text(f"{kind[:1].upper()}{kind[1:]} cell: {note}."),) if note else ()
-    return told if chart is None else (*told, chart)
+    remarks = (Text(f"{kind[:1].upper()}{kind[1:]} cell: {note}."),) if note else ()
+    return remarks if chart is None else (*remarks, chart)
 
 
 def _size_blocks(story: SearchStory) -> tuple[Block, ...]:

@@ -70,28 +70,30 @@ def describe_training(files: RunFiles) -> Description:
 def describe_sampling(files: RunFiles) -> Description:
     """The best cell, and its accuracy on held-out images, at the most epochs if there are rungs."""
     budgets: dict[object, int] = {}
-    told: list[Mapping[str, Any]] = []
+    results: list[Mapping[str, Any]] = []
     for place, line in enumerate(files.lines(LEDGER), start=1):
         if b'"tell"' in line:
-            told.append(files.line(LEDGER, place, line))
-            if not is_possible(files.settings, number(told[-1].get("value"))):
+            results.append(files.line(LEDGER, place, line))
+            if not is_possible(files.settings, number(results[-1].get("value"))):
                 raise DamagedFileError(
                     f"{files.path / LEDGER} is damaged in line {place}: its value is "
-                    f"{brief(told[-1]['value'])}, which is no accuracy; {REMEDY}"
+                    f"{brief(results[-1]['value'])}, which is no accuracy; {REMEDY}"
                 )
         elif b'"ask"' in line and b'"budget": null' not in line:
             asked = files.line(LEDGER, place, line)
             budgets[whole(asked.get("number"))] = whole(asked.get("budget")) or 0
-    told = [event for event in told if not was_refused(event)]
+    results = [event for event in results if not was_refused(event)]
     cell = _found_cell(files)
     if cell is not None:
-        _require_evaluations(files, len(told))
-    values = [(budgets.get(whole(event.get("number")), 0), number(event.get("value"))) for event in told]
+        _require_evaluations(files, len(results))
+    values = [
+        (budgets.get(whole(event.get("number")), 0), number(event.get("value"))) for event in results
+    ]
     return Description(
         **_common(files),
         method=text(files.settings.get("sampler")),
         cell=cell,
-        done=len(told),
+        done=len(results),
         planned=whole(files.settings.get("evaluations")),
         validation=max((pair for pair in values if pair[1] is not None), default=(0, None))[1],
         next_command=_train_command(files),
@@ -108,16 +110,16 @@ def is_possible(settings: Mapping[str, Any], value: float | None) -> bool:
 
 
 def was_refused(event: Mapping[str, Any]) -> bool:
-    """Whether a trial was told as failed because its cell is beyond a limit: it was not evaluated."""
+    """Whether a trial was not evaluated but reported as failed: its cell is beyond a limit."""
     return event.get("value") is None and BEYOND in (text(event.get("reason")) or "")
 
 
-def _require_evaluations(files: RunFiles, told: int) -> None:
+def _require_evaluations(files: RunFiles, results: int) -> None:
     """Raise if a finished sampling has fewer evaluations in its ledger than in its curve."""
     had = sum(b'"number"' in line for line in files.lines(CURVE))
-    if told < had:
+    if results < had:
         raise DamagedFileError(
-            f"{files.path / LEDGER} has {told} of {counted(had, 'evaluation')}, though the run is "
+            f"{files.path / LEDGER} has {results} of {counted(had, 'evaluation')}, though the run is "
             f"finished; {REMEDY}"
         )
 

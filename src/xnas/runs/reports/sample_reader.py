@@ -48,7 +48,7 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
     costs = _costs(run)
     first: dict[str, int] = {}
     budgets: dict[int, int | None] = {}
-    told: set[int] = set()
+    reported: set[int] = set()
     best: tuple[int, float] | None = None
     epochs, spent = 0, 0.0
     for place, line in enumerate(run.files.lines(LEDGER), start=1):
@@ -63,7 +63,7 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
         fault = ""
         if trial not in cells:
             fault = f"it tells trial {brief(trial)} before it was asked"
-        elif trial in told:
+        elif trial in reported:
             fault = f"it tells trial {trial} again"
         elif (value is None) != (event["value"] is None) or not is_possible(run.settings, value):
             fault = f"its value is {brief(event['value'])}, which is no accuracy"
@@ -71,7 +71,7 @@ def _read_ledger(run: ReadRun, cells: dict[int, str], evaluations: list[Sampled]
             fault = f"its state is {brief(event['state'])} with the value {brief(event['value'])}"
         if fault:
             raise DamagedFileError(f"{run.path / LEDGER} is damaged in line {place}: {fault}; {REMEDY}")
-        told.add(trial)
+        reported.add(trial)
         if value is not None:
             best = max(filter(None, (best, (budgets[trial] or 0, value))))
         epochs += value_of(int | None, event.get("at"), "at") or 0

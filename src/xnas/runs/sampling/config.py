@@ -43,7 +43,7 @@ class SampleConfig(TrainOptions):
     """Cells that are evaluated in parallel. Cell n + AT_ONCE is proposed once cells 0 to n are
     evaluated."""
     unordered: bool = False
-    """Report each result to the sampler at once, without waiting for slow ones; another run with the
+    """Report each result to the sampler immediately, without waiting for slow ones; another run with the
     same seed may then propose other cells."""
     pool: str = option("local", on_resume="change")
     """Where cells are evaluated: local (in this process), processes (AT_ONCE processes of this machine),

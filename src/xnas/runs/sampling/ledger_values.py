@@ -7,12 +7,12 @@ from pathlib import Path
 
 from xnas.errors import DamagedFileError
 from xnas.runs.sampling.evaluators import EVALUATORS, Evaluator, KeepsValues, KnowsValues, trial_folder
+from xnas.runs.sampling.lost_ledger import TRIALS
 from xnas.runs.sampling.trial_ledger import REMEDY, Event
 from xnas.runs.truth import SAME
 from xnas.samplers import Result, Trial
 
 KEPT = 1e-9  # shares are written as they are
-TRIALS = "trials"
 
 
 def require_possible(events: Iterable[Event], evaluator: Evaluator, name: str, path: Path) -> None:

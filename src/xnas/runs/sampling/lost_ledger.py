@@ -43,15 +43,15 @@ def require_evaluations(folder: RunFolder) -> None:
     """Raise if a line of a finished search's ledger is damaged, or if it has fewer than the curve."""
     ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=False)
     results = [e.content for e in ledger.events if isinstance(e.content, Result)]
-    told = sum(result.value is not None or BEYOND not in result.reason for result in results)
+    found = sum(result.value is not None or BEYOND not in result.reason for result in results)
     try:
         had = (folder.path / ANSWERS[0]).read_bytes().count(b'"number"')
     except OSError:
         return  # it is written again
-    if told < had:
+    if found < had:
         raise DamagedFileError(
-            f"{ledger.path} has {told} of {counted(had, 'evaluation')}, though the search was finished; "
-            f"{REMEDY}"
+            f"{ledger.path} has {found} of {counted(had, 'evaluation')}, though the search was "
+            f"finished; {REMEDY}"
         )
 
 

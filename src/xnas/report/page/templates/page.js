@@ -215,7 +215,7 @@
       drawn.columns = columns;
       drawn.spec = { ...drawn.spec, width, height };
     }
-    // As many columns in the legend as there is room for, which its labels tell.
+    // As many columns in the legend as there is room for, by the width of its labels.
     const cut = () => [...target.querySelectorAll(".role-legend-label text")].some((label) =>
       label.getBoundingClientRect().right > target.getBoundingClientRect().right);
     let columns = Math.max(2, Math.floor((target.clientWidth - 20) / 120));
@@ -256,7 +256,7 @@
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
 
-  // Few columns need fewer digits; a resized window lays its grids and legends out anew.
+  // Few columns need fewer digits; a resized window lays its grids and legends out again.
   let width = wide(), pending = 0;
   addEventListener("resize", () => {
     clearTimeout(pending);
