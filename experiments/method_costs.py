@@ -9,10 +9,12 @@ and ratios refer to it. A method that a space cannot run gives a line with the r
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -32,6 +34,7 @@ from jobs import (
 from watch import ran_on
 from xnas.bench.methods import FIRST, attempt
 from xnas.bench.options import BenchMethodsConfig
+from xnas.errors import ConfigError
 from xnas.methods import METHODS
 from xnas.runs.command_line import flags
 
@@ -61,8 +64,11 @@ class MethodTiming(Job):
 
 
 def divisible(channels: int, method: str, space: str) -> int:
-    """The fewest channels from these on that a method's parts divide."""
-    parts = METHODS[method].recipe_on(space).partial_channels or 1
+    """The fewest channels from these on that a method's parts divide, in all of its stages."""
+    known = METHODS[method]
+    parts = known.recipe_on(space).partial_channels or 1
+    with suppress(ConfigError):  # stages that the space cannot have
+        parts = math.lcm(parts, *(stage.partial_channels or 1 for stage in known.stages_on(space)))
     return -(-channels // parts) * parts
 
 

@@ -47,6 +47,7 @@ from xnas.runs.search_config import SearchConfig
 EPOCHS = 50
 FIRST_EPOCHS = 5
 PRESENT_EPOCHS = 20  # of the DARTS space by default
+SHORT_EPOCHS = 25  # of NAS-Bench-201, which takes 50 by default
 # Planned seconds of an epoch on the GPU of docs/results.md: six at once that share it, and one alone.
 EPOCH_SECONDS = {"nasbench201": 13.0, "darts": 8.0}
 
@@ -65,8 +66,8 @@ NEWCOMERS = ("random", "gaea", "drnas", "beta", "pc-darts", "darts2")
 """Methods that a reader would compare first; they have the first turn."""
 OTHERS = tuple(name for name in METHODS if name not in {*NEWCOMERS, "xnas", "darts", "pdarts"})
 """pdarts has no form on NAS-Bench-201; xnas and darts are in other sets."""
-PLAIN_SHARE = 8.0
-"""Times as long as a fused round: captured rounds of plain modules, an estimate."""
+PARTIAL_SHARE = 2.5
+"""Times as long as a round of `xnas`: partial channels on NAS-Bench-201, an estimate."""
 
 EARLIER = {"expert_dropout": 0.0, "best_temperature": False, "warmup": 0.0, "edges": "share"}
 """Guards of the DARTS space's default when its searches were run."""
@@ -101,20 +102,23 @@ class SearchJob(Job):
         return SearchConfig(**self.options)
 
 
-def _job(space: str, variant: str, seed: int, stop_after: int | None = None) -> SearchJob:
-    options: dict[str, Any] = {"space": space, "epochs": EPOCHS, "seed": seed, **VARIANTS[variant]}
+def _job(
+    space: str, variant: str, seed: int, stop_after: int | None = None, epochs: int = EPOCHS
+) -> SearchJob:
+    options: dict[str, Any] = {"space": space, "epochs": epochs, "seed": seed, **VARIANTS[variant]}
     if space == "nasbench201":
         options["truth"] = Path("FILE")
     elif not options.get("faithful"):
         options |= EARLIER
-    first = [f"first-{stop_after}"] if stop_after else []
+    apart = [f"first-{stop_after}"] if stop_after else []
+    apart += [f"{epochs}-epochs"] if epochs != EPOCHS else []
     return SearchJob(
-        name="-".join([space, *first, variant, str(seed)]),
+        name="-".join([space, *apart, variant, str(seed)]),
         variant=variant,
         data="cifar10",
         options=options,
         stop_after=stop_after,
-        planned=EPOCH_SECONDS[space] * (stop_after or EPOCHS),
+        planned=EPOCH_SECONDS[space] * (stop_after or epochs),
     )
 
 
@@ -127,8 +131,8 @@ def _rival(space: str, method: str, seed: int) -> SearchJob:
     """A search by its own recipe, of at most `EPOCHS` epochs."""
     recipe = METHODS[method].recipe_on(space)
     epochs = min(EPOCHS, recipe.epochs or EPOCHS)
-    plain = space == "nasbench201" and recipe.partial_channels
-    share = PLAIN_SHARE if plain else relative_cost(METHODS[method].costs) or 1.0
+    partial = space == "nasbench201" and recipe.partial_channels
+    share = PARTIAL_SHARE if partial else relative_cost(METHODS[method].costs) or 1.0
     return SearchJob(
         name=f"{space}-rival-{method}-{seed}",
         variant=method,
@@ -170,6 +174,9 @@ SETS: dict[str, tuple[SearchJob, ...]] = {
     ),
     "darts": _jobs("darts", {"default": 3, "no-skip-dropout": 1, "faithful": 1}),
     "temperature": _jobs("nasbench201", {"best-temperature": 4}),
+    "temperature-short": tuple(
+        _job("nasbench201", "best-temperature", seed, epochs=SHORT_EPOCHS) for seed in range(4)
+    ),
     "present": tuple(_present(seed) for seed in range(4)),
     "rivals": _rivals("nasbench201", dict.fromkeys(NEWCOMERS, 2) | dict.fromkeys(OTHERS, 1)),
     "rivals-darts": _rivals("darts", dict.fromkeys(NEWCOMERS, 1)),

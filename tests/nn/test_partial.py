@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import max_pool2d
 
 from xnas import ConfigError
-from xnas.nn.partial import PartialForecaster, require_divisible, require_whole, shuffled
+from xnas.nn.partial import PartialForecaster, require_divisible, shuffled
 
 
 def test_channels_are_shuffled_in_groups():
@@ -45,10 +45,3 @@ def test_channels_that_have_no_such_part_are_refused():
         require_divisible(10, 4)
     require_divisible(10, 1)
     require_divisible(36, 4)  # DrNAS
-
-
-def test_there_are_no_kernels_for_a_part():
-    partial = nn.Sequential(PartialForecaster({"a": nn.Tanh()}, channels=4, parts=2))
-    with pytest.raises(ConfigError, match="partial channels are computed by plain modules alone"):
-        require_whole(partial)
-    require_whole(nn.Sequential(nn.Tanh()))

@@ -56,9 +56,3 @@ def require_divisible(channels: int, parts: int) -> None:
             f"partial channels of 1/{parts} need channels in multiples of {parts}, got {channels}; use "
             f"--channels {-(-channels // parts) * parts}, or fewer --partial-channels"
         )
-
-
-def require_whole(network: nn.Module) -> None:
-    """Raise if forecasters of a network mix a part of their channels, for which there are no kernels."""
-    if any(isinstance(module, PartialForecaster) for module in network.modules()):
-        raise ConfigError("partial channels are computed by plain modules alone")

@@ -107,35 +107,68 @@ class CellPass(torch.autograd.Function):
         towards[-1].copy_(_last(gradient))
         with torch.autocast(x.device.type, enabled=False):
             for number, row in reversed(list(enumerate(weights.split_with_sizes(sizes)))):
-                route, received, convolved = setting.routes[number], towards[number:], None
-                rectified, kernel, raw, mean, scale = saved[SAVED * number : SAVED * (number + 1)]
-                advice = None if raw is None else Advice(raw, Moments(mean, scale))
-                products = weights.new_empty((route.slots + len(received), x.shape[1]))
-                if advice is not None or needed[3]:
-                    fan_out_products(
-                        received,
-                        states[number],
-                        advice,
-                        route,
-                        rewards=rewards[number],
-                        products=products,
-                    )
-                wanted = number > 0 or needed[1]
-                if advice is not None:
-                    flow = torch.empty_like(raw)
-                    raw_gradient(received, advice, route, row, products, held=setting.training, out=flow)
-                    if needed[4 + number]:
-                        with side.branch(flow):
-                            given[4 + number] = _kernel_gradient(flow, rectified)
-                    if wanted:
-                        back = _back_convolved(flow, rectified, kernel)
-                        convolved = _last(back), _last(rectified)
-                if wanted:
-                    out = towards[number - 1] if number else torch.empty_like(states[0])
-                    state_gradient(received, convolved, route, row, out=out)
-                    given[1] = None if number else _first(out)
+                out = towards[number - 1] if number else None
+                if number == 0 and needed[1]:
+                    out = torch.empty_like(states[0])
+                    given[1] = _first(out)
+                kept = saved[SAVED * number : SAVED * (number + 1)]
+                given[4 + number] = _back_through(
+                    _Read(setting, number, states[number], row, kept),
+                    towards[number:],
+                    rewards=rewards[number],
+                    of_kernel=needed[4 + number],
+                    out=out,
+                    side=side,
+                )
         side.join()
         return tuple(given)
+
+
+class StatePass(torch.autograd.Function):
+    """What the experts that read one state say to each later node, before it is added up."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0917
+        ctx: Any,  # noqa: ANN401
+        setting: Setting,
+        number: int,
+        state: Tensor,
+        weights: Tensor,
+        kernel: Tensor | None,
+    ) -> Tensor:
+        """Return (nodes, batch, height, width, channels) for `state`, which is one of these."""
+        route, saved, advice = setting.routes[number], list[Tensor | None]([None] * SAVED), None
+        ctx.setting, ctx.number = setting, number
+        ctx.tensors = [isinstance(one, Tensor) for one in (setting, number, state, weights, kernel)]
+        with torch.autocast(state.device.type, enabled=False):
+            if kernel is not None:
+                rectified = _first(state).relu()
+                advice = _convolved(rectified, kernel, setting, number)
+                saved = [rectified, kernel, advice.raw, advice.moments.mean, advice.moments.scale]
+            out = state.new_empty((len(route.places), *state.shape))
+            fan_out(state, advice, route, weights, add=False, sums=out, rectified=None)
+        ctx.save_for_backward(state, weights, *saved)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        """Gradients of the state, the weights and the kernel."""
+        _, _, of_state, of_weights, of_kernel = _needed(ctx)
+        state, weights, *saved = ctx.saved_tensors
+        rewards = torch.empty_like(weights) if of_weights else None
+        out, side = torch.empty_like(state) if of_state else None, SideStream(state.device)
+        with torch.autocast(state.device.type, enabled=False):
+            of_its_kernel = _back_through(
+                _Read(ctx.setting, ctx.number, state, weights, saved),
+                gradient.contiguous(),
+                rewards=rewards,
+                of_kernel=of_kernel,
+                out=out,
+                side=side,
+            )
+        side.join()
+        return None, None, out, rewards, of_its_kernel
 
 
 class KernelPass(torch.autograd.Function):
@@ -189,6 +222,59 @@ def _convolved(rectified: Tensor, kernel: Tensor, setting: Setting, number: int)
     moments = Moments(mean, scale, kept_mean, kept_variance)
     gather_slots(raw, moments)
     return Advice(raw, moments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A state that experts have read, and what was saved of that."""
+
+    setting: Setting
+    number: int
+    state: Tensor
+    weights: Tensor
+    saved: list[Tensor | None]
+
+    @property
+    def convolved(self) -> tuple[Tensor, Tensor, Advice] | None:
+        """The state's ReLU, the kernel and what came of them, if a convolution reads the state."""
+        rectified, kernel, raw, mean, scale = self.saved
+        if rectified is None or kernel is None or raw is None or mean is None or scale is None:
+            return None
+        return rectified, kernel, Advice(raw, Moments(mean, scale))
+
+
+def _back_through(
+    read: _Read,
+    received: Tensor,
+    *,
+    rewards: Tensor | None,
+    of_kernel: bool,
+    out: Tensor | None,
+    side: SideStream,
+) -> Tensor | None:
+    """From `received`, the gradients of the later nodes, the kernel's gradient, if it is wanted.
+
+    `rewards` and `out`, if given, get the gradients of the weights and of the state.
+    """
+    state, row, route = read.state, read.weights, read.setting.routes[read.number]
+    convolved = found = None
+    rectified, kernel, advice = read.convolved or (None, None, None)
+    products = row.new_empty((route.slots + len(received), state.shape[-1]))
+    if advice is not None or rewards is not None:
+        fan_out_products(received, state, advice, route, rewards=rewards, products=products)
+    if rectified is not None and kernel is not None and advice is not None:
+        flow = torch.empty_like(advice.raw)
+        held = read.setting.training
+        raw_gradient(received, advice, route, row, products, held=held, out=flow)
+        if of_kernel:
+            with side.branch(flow):
+                found = _kernel_gradient(flow, rectified)
+        if out is not None:
+            back = _back_convolved(flow, rectified, kernel)
+            convolved = _last(back), _last(rectified)
+    if out is not None:
+        state_gradient(received, convolved, route, row, out=out)
+    return found
 
 
 def _kernel_gradient(flow: Tensor, rectified: Tensor) -> Tensor:

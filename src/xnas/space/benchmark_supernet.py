@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from xnas.errors import ConfigError
 from xnas.nn import Forecaster
 from xnas.nn.operations import Normalization
-from xnas.nn.partial import require_divisible, require_whole
+from xnas.nn.partial import require_divisible
 from xnas.nn.residual import ResidualReduction
 from xnas.space.cell import add_predictions, build_forecaster
 from xnas.space.cell_genotype import CellKind
@@ -129,7 +129,6 @@ class BenchmarkSupernet(ParentNetwork):
         Parameters stay what they are, as views of packed ones: `packed` belongs among the inputs of
         backward.
         """
-        require_whole(self)
         from xnas.space.fused_benchmark import FusedCells  # noqa: PLC0415 - brings Triton
 
         if self.normal_mixture.is_cuda:

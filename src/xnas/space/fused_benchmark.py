@@ -10,13 +10,15 @@ On a GPU the plain cells wait for launches, not for arithmetic, so kernels are w
   `none` is nothing, and neither is its reward.
 - Mixture weights and kernels of all cells are laid out together, before the first cell.
 
-`benchmark_passes` has the cell itself, forward and backward.
+`benchmark_passes` has the cell itself, forward and backward. Where only 1/K of the channels of a state
+pass the experts, these are computed state by state, and plain PyTorch lets the others go by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +27,8 @@ from xnas.errors import ConfigError
 from xnas.kernels.fan_out import Routes
 from xnas.nn import Forecaster
 from xnas.nn.operations import PlainConvolution
-from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting
+from xnas.nn.partial import PartialForecaster
+from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting, StatePass
 from xnas.space.packing import pack, pack_buffers
 from xnas.space.spaces import NONE, SearchSpace
 
@@ -140,6 +143,8 @@ class FusedCells:
         self.stages = [FusedStage(self.plan, cells, _width(cells)) for cells in stages]
         norms = [norm for stage in self.stages for norm in stage.norms]
         self.cells_a_stage = len(stages[0])
+        first = stages[0][0][0]
+        self.groups = first.parts if isinstance(first, PartialForecaster) else 1
         self.tracked = pack_buffers(norms, "num_batches_tracked") if norms else None
         self._lay_out(space)
 
@@ -157,7 +162,8 @@ class FusedCells:
         """A pass through the cells, with `mixtures` (cells, edges, experts)."""
         if training and self.tracked is not None:
             self.tracked.add_(1)
-        return Forward(self, mixtures, training=training, dtype=dtype)
+        form = Forward if self.groups == 1 else PartialForward
+        return form(self, mixtures, training=training, dtype=dtype)
 
     def _lay_out(self, space: SearchSpace) -> None:
         """Which entries of a cell's mixture are its weights, in the order `Routes` gives them."""
@@ -199,17 +205,55 @@ class Forward:
 
     def __call__(self, x: Tensor) -> Tensor:
         """The output of the next cell for images (batch, channels, height, width)."""
-        cells, number, states = self.cells, self.number, len(self.cells.plan)
-        self.number += 1
-        mine = slice(number * states, (number + 1) * states)
+        cells, (weights, running, kernels) = self.cells, self._next()
         followed = self.number % cells.cells_a_stage > 0 and bool(cells.plan[0].convolutions)
-        setting = Setting(cells.routes, self.running[mine], self.training, rectify=followed)
+        setting = Setting(cells.routes, running, self.training, rectify=followed)
         x = x.to(self.dtype).contiguous(memory_format=torch.channels_last)
         out: Tensor
-        out, self.rectified = CellPass.apply(
-            setting, x, self.rectified, self.weights[number], *self.kernels[mine]
-        )
+        out, self.rectified = CellPass.apply(setting, x, self.rectified, weights, *kernels)
         return out
+
+    def _next(self) -> tuple[Tensor, list[tuple[Tensor, Tensor]], list[Tensor | None]]:
+        """Weights, statistics and kernels of the next cell."""
+        number, states = self.number, len(self.cells.plan)
+        self.number += 1
+        mine = slice(number * states, (number + 1) * states)
+        return self.weights[number], self.running[mine], self.kernels[mine]
+
+
+class PartialForward(Forward):
+    """The same where the first channels of a state pass the experts and the others go by."""
+
+    def __init__(
+        self, cells: FusedCells, mixtures: Tensor, *, training: bool, dtype: torch.dtype
+    ) -> None:
+        """What goes by counts as much as all experts of its edge together."""
+        super().__init__(cells, mixtures, training=training, dtype=dtype)
+        self.passing = mixtures.sum(-1).to(dtype).unbind(0)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The output of the next cell for images (batch, channels, height, width)."""
+        cells, passing = self.cells, self.passing[self.number].unbind()
+        weights, running, kernels = self._next()
+        setting = Setting(cells.routes, running, self.training, rectify=False)
+        rows = weights.split_with_sizes([route.width for route in cells.routes])
+        searched = x.shape[1] // cells.groups
+        state = x.to(self.dtype).permute(0, 2, 3, 1)
+        nodes: list[list[Tensor]] = [[] for _ in cells.plan]  # what is said to each
+        beside: list[list[Tensor]] = [[] for _ in cells.plan]  # and what goes by
+        for number, fan in enumerate(cells.plan):
+            first, rest = state[..., :searched].contiguous(), state[..., searched:]
+            said = StatePass.apply(setting, number, first, rows[number], kernels[number])
+            for node, (edge, advice) in enumerate(zip(fan.edges, said.unbind(), strict=True), number):
+                nodes[node].append(advice)
+                beside[node].append(passing[edge] * rest)
+            state = self._joined(reduce(torch.add, nodes[number]), reduce(torch.add, beside[number]))
+        return state.permute(0, 3, 1, 2)
+
+    def _joined(self, mixed: Tensor, rest: Tensor) -> Tensor:
+        """`nn.partial.shuffled` of both for channels that come last: one of each group in turn."""
+        others = rest.reshape(*rest.shape[:-1], self.cells.groups - 1, mixed.shape[-1])
+        return torch.cat([mixed.unsqueeze(-1), others.transpose(-1, -2)], dim=-1).flatten(-2)
 
 
 def _convolution(expert: nn.Module) -> PlainConvolution:
