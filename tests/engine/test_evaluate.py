@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from xnas.engine.evaluate import CALIBRATION_BINS, evaluate
+from xnas.engine.evaluate import CALIBRATION_BINS, evaluate, together
 from xnas.errors import ConfigError
 
 CLOSE = 1e-12  # sums of a few 64-bit numbers
@@ -88,6 +88,15 @@ def test_how_images_are_cut_into_batches_decides_nothing(classes, count, batch, 
     # No bin can be further off than 1, nor the mean than the mean confidence is from the accuracy.
     mean = answers.double().softmax(-1).max(-1).values.mean()
     assert abs(float(mean) - whole.top1) - 1e-9 <= whole.calibration_error <= 1
+
+
+@pytest.mark.parametrize(("device", "sizes"), [("cpu", [3] * 18 + [2]), ("cuda", [24, 24, 8])])
+def test_a_gpu_answers_several_batches_together(device, sizes):
+    images, labels = torch.randn(56, 2), torch.arange(56)
+    batches = list(together(zip(images.split(3), labels.split(3), strict=True), torch.device(device)))
+    assert [len(batch) for batch, _ in batches] == sizes
+    assert torch.equal(torch.cat([batch for batch, _ in batches]), images)
+    assert torch.equal(torch.cat([batch for _, batch in batches]), labels)
 
 
 def test_the_network_is_left_in_its_modes_even_by_an_error():

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from xnas.data import Images, load_data, stream_seed
 from xnas.engine.distributed import Ranks, join_ranks
-from xnas.engine.evaluate import evaluate
+from xnas.engine.evaluate import evaluate, together
 from xnas.engine.mistakes import Mistakes
 from xnas.engine.train import captured_step, train_step
 from xnas.engine.train_state import TRAIN_FORMAT, Best, better, restore_training, train_state
@@ -333,6 +333,7 @@ class TrainJob:
         self, batches: Iterable[tuple[Tensor, Tensor]], mistakes: Mistakes | None = None
     ) -> Evaluation:
         autocast, follow = self.training.settings.autocast, None if mistakes is None else mistakes.add
+        batches = together(batches, self.device)
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=autocast):
             return evaluate(self.training.model, batches, self.prepared.classes, follow=follow)
 

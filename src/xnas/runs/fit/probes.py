@@ -22,7 +22,7 @@ import torch
 from xnas.data import Images
 from xnas.engine import captured_round, end_epoch, play_round, search_state
 from xnas.engine.checkpoint import Checkpoints
-from xnas.engine.evaluate import evaluate
+from xnas.engine.evaluate import evaluate, together
 from xnas.engine.train import captured_step, own_randomness, train_step
 from xnas.engine.train_state import train_state
 from xnas.process.devices import synchronize
@@ -235,11 +235,11 @@ class TrainProbe(Probe[TrainSpeed]):
         prepared, training = self.prepared, self.prepared.training
         began, autocast = time.perf_counter(), training.settings.autocast
         assert prepared.valid is not None  # noqa: S101 - a share is held out
-        batches = list(islice(prepared.valid.whole(), EVALUATED))
+        batches = list(islice(together(prepared.valid.whole(), self.device), EVALUATED))
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=autocast):
-            evaluate(training.model, batches, prepared.classes)
+            answered = evaluate(training.model, batches, prepared.classes).images
         synchronize(self.device)
-        return (time.perf_counter() - began) / len(batches)
+        return (time.perf_counter() - began) * prepared.plan.recipe.batch_size / answered
 
 
 def search_batch(half: int, *, gpu: bool) -> int:
