@@ -10,6 +10,9 @@ Cells that `compare_cells.py` has trained have a table of their own, with the me
 Those are shorter and of other networks than the ones that the judge stands for, so that only the order
 can be compared.
 
+Cells of the DARTS space's default (`searches.py --set present`) are taken apart: each is compared with
+cells of its shape whose operations are shuffled, and with cells of its operations whose shape is drawn.
+
 The last table asks how the judge fares with cells that are better than those it was fitted to, as a
 search finds them: it is fitted again without a kind of good cells, and judges those.
 """
@@ -29,14 +32,18 @@ from scipy.stats import kendalltau  # type: ignore[import-untyped]
 
 from compare_cells import CELLS
 from jobs import ROOT, ResultsFile, script
+from searches import SETS
 from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import read_cells
+from xnas.benchmarks.taken_apart import take_apart
 from xnas.space import SPACES, Genotype, zoo_cell
 from xnas.space.genotype import CellGenotype, Edge
+from xnas.space.spaces import INPUTS
 from xnas.space.zoo import find_genotype
 
 SPACE = SPACES["darts"]
 DRAWN = 2000
+SEARCHES = ROOT / "results" / "searches.jsonl"
 EARLIER = {
     "gaea_edarts4": 93.35,
     "asap": 93.81,
@@ -139,6 +146,30 @@ def trained(judge: SurrogateBenchmark) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["judged"])
 
 
+def default(judge: SurrogateBenchmark) -> list[dict[str, Any]]:
+    """Cells that the default found, taken apart."""
+    known = {(line["job"], line["command"]): line for line in ResultsFile(SEARCHES).lines()}
+    found = []
+    for job in SETS["present"]:
+        if line := known.get((job.name, job.command)):
+            cell = Genotype.from_json(json.dumps(line["genotype"]))
+            apart, now = take_apart(judge, cell), judge.estimate(cell)
+            found.append(
+                {
+                    "seed": line["seed"],
+                    "judged": round(apart.found, 3),
+                    "error": round(now.error, 2),
+                    "percentile": round(now.percentile, 1),
+                    "shuffled": round(apart.shuffled, 3),
+                    "drawn": round(apart.drawn, 3),
+                    "better than shuffled": round(apart.better_than_shuffled, 1),
+                    "better than drawn": round(apart.better_than_drawn, 1),
+                    "from the inputs": sum(edge.source < INPUTS for edge in _edges(cell)),
+                }
+            )
+    return found
+
+
 def held_out(cells: Sequence[Genotype], accuracies: Sequence[float]) -> list[dict[str, Any]]:
     """Bias, error and rank correlation on kinds of good cells that the judge was fitted without."""
     found = []
@@ -187,16 +218,22 @@ def main() -> int:
         "published": published(judge),
         "random": random_cells(judge),
         "trained": trained(judge),
+        "default": default(judge),
         "held out": held_out(cells, accuracies),
     }
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf8")
-    print("\n\n".join(table(rows) for rows in found.values()))
+    print("\n\n".join(table(rows) for rows in found.values() if rows))
     return 0
 
 
 def _path(given: str) -> str | Path:
     return ROOT / given if given.endswith(".json") else given
+
+
+def _edges(genotype: Genotype) -> list[Edge]:
+    cells = (genotype.normal, genotype.reduction)
+    return [edge for cell in cells if cell for node in cell.nodes for edge in node]
 
 
 def _count(genotype: Genotype, *prefixes: str) -> int:

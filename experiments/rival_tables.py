@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import mean
 
 from jobs import Record, ResultsFile
-from result_tables import Results, gib, machines, seconds_of, spread, table_of_measured
+from judged_search_tables import standard_error
+from result_tables import (
+    NOTHING,
+    Results,
+    gib,
+    machines,
+    seconds_of,
+    spread,
+    table,
+    table_of_measured,
+)
 from search_tables import milliseconds
 from searches import SETS, SearchJob
 from xnas.methods.published import BENCHMARK
@@ -24,17 +35,70 @@ def darts(results: Results) -> str:
 
 
 def defaults(results: Results) -> str:
-    """The present default of the DARTS space, and NAS-Bench-201 with rewards at the best temperature."""
+    """The DARTS space's default, and NAS-Bench-201 with rewards at the best temperature."""
     rows: list[tuple[str, list[str] | None]] = []
+    each: list[list[str]] = []
     measured = []
-    for name, space in (("present", "darts"), ("temperature", "nasbench201")):
+    for name, space in DEFAULTS.items():
         lines = results.measured(SETS[name])
-        ends = [line["epochs"][-1]["truth"][TRUTHS[space]] for line in lines]
+        ends = [_last_accuracy(line) for line in lines]
         row = [name, f"{len(lines)} of {len(SETS[name])}", spread(ends)] if ends else None
         rows.append((f"`{name}`", row))
+        each += [_by_seed(name, space, line) for line in lines]
         measured += lines
     header = ("set of searches", "seeds", "accuracy of the last cell, %")
-    return table_of_measured(measured, header, rows, COMMAND.format("SET"))
+    made = table_of_measured(measured, header, rows, COMMAND.format("SET"))
+    if not each:
+        return made
+    columns = ("set of searches", "seed", *(f"epoch {e}" for e in LOOKED_AT), "last", "among others")
+    return f"{made}\n\n{table((*columns, *COST), each)}"
+
+
+def _by_seed(name: str, space: str, line: Record) -> list[str]:
+    """The accuracies of one search on its way, and what the last says."""
+    found = {e["epoch"]: e["truth"][TRUTHS[space]] for e in line["epochs"] if e["truth"] is not None}
+    truth = line["epochs"][-1]["truth"]
+    among = f"rank {truth['rank']:,}" if "rank" in truth else f"± {truth['error']:.2f}"
+    on_its_way = [f"{found[e]:.2f}" if e in found else "—" for e in LOOKED_AT]
+    return [name, str(line["seed"]), *on_its_way, f"{_last_accuracy(line):.2f}", among, *_costs(line)]
+
+
+def _last_accuracy(line: Record) -> float:
+    return float(line["epochs"][-1]["truth"][TRUTHS[line["space"]]])
+
+
+def default_apart(results: Results) -> str:
+    """The cells of the DARTS space's default taken apart, and what they have more on average."""
+    judged = results.whole("judged_cells.json") or {}
+    found = judged.get("default", [])
+    if not found:
+        return f"N{NOTHING[1:]}: `python experiments/judged_cells.py CELLS.csv` measures it."
+    rows = [
+        [
+            str(row["seed"]),
+            *(f"{row[name]:.2f}" for name in ("judged", "shuffled", "drawn")),
+            *(f"{row[name]:.0f} %" for name in ("better than shuffled", "better than drawn")),
+            f"{row['from the inputs']} of 16",
+        ]
+        for row in found
+    ]
+    gains = [mean_and_error([row["judged"] - row[name] for row in found]) for name in APART]
+    told = "; ".join(f"{what}: {gain}" for gain, what in zip(gains, APART.values(), strict=True))
+    header = (
+        "seed",
+        "found",
+        *APART.values(),
+        "better than so many shuffled",
+        "drawn",
+        "edges from the inputs",
+    )
+    return f"{table(header, rows)}\n\nFound minus others, means over seeds with standard errors: {told}."
+
+
+def mean_and_error(values: Sequence[float]) -> str:
+    """A mean difference with its standard error."""
+    error = f" ± {standard_error(values):.3f}" if len(values) > 1 else ""
+    return f"{mean(values):+.3f}{error}"
 
 
 def stopped(results: Results) -> str:
@@ -46,7 +110,7 @@ def stopped(results: Results) -> str:
             [
                 f"`{line['command']}`",
                 f"{line['stopped_after']} of {line['settings']['epochs']}",
-                f"{line['epochs'][-1]['truth'][TRUTHS[line['space']]]:.2f}",
+                f"{_last_accuracy(line):.2f}",
             ],
         )
         for line in lines
@@ -55,6 +119,12 @@ def stopped(results: Results) -> str:
     return table_of_measured(lines, header, rows, "") or machines(lines)
 
 
+DEFAULTS = {"present": "darts", "temperature": "nasbench201", "temperature-short": "nasbench201"}
+"""Sets of searches with a default or what may become one, and their spaces."""
+LOOKED_AT = (5, 10, 15, 20, 30, 40)
+"""Epochs before the last."""
+APART = {"shuffled": "same shape, operations shuffled", "drawn": "same operations, shape drawn"}
+FROM_INPUTS = "edges from the cell's inputs"
 TRUTHS = {"darts": "accuracy", "nasbench201": "test_200"}
 """The number that counts of what is known, or judged, of a cell."""
 STOPPED = "stopped_searches.jsonl"

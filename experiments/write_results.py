@@ -9,6 +9,7 @@ drawn. The cells that searches found become files, for `xnas train` and `xnas sh
 
 from __future__ import annotations
 
+import json
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -40,6 +41,7 @@ from result_tables import NOTHING, Results, gib, machines, percent, seconds_of, 
 from search_tables import true_accuracy
 from searches import SETS
 from trainings import Training
+from xnas.space import Genotype
 
 RESULTS = ROOT / "results"
 DOCUMENT = ROOT / "docs" / "results.md"
@@ -188,10 +190,11 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "nasbench301": nasbench301_tables.cells,
     "nasbench301-check": nasbench301_tables.check,
     "nasbench301-comparison": nasbench301_tables.comparison,
+    "defaults": rival_tables.defaults,
+    "default-apart": rival_tables.default_apart,
+    "stopped": rival_tables.stopped,
     "rivals": rival_tables.benchmark,
     "rivals-darts": rival_tables.darts,
-    "defaults": rival_tables.defaults,
-    "stopped": rival_tables.stopped,
     "rounds": cost_tables.rounds,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
@@ -215,8 +218,10 @@ OF_SAMPLING = {"proxies": sampler_tables.proxies, "shared-seconds": sampler_tabl
 
 
 def found_cells(results: Results) -> dict[str, bytes]:
-    """Files of the cells that searches found, by name."""
+    """Files of the cells that searches found, by name; `found_N.json` are those of the default."""
     found = compare_cells.found_genotypes(results.lines)
+    for number, line in enumerate(results.measured(SETS["present"]), 1):
+        found[f"found_{number}"] = Genotype.from_json(json.dumps(line["genotype"]))
     return {f"{name}.json": genotype.to_json().encode() for name, genotype in found.items()}
 
 

@@ -43,4 +43,10 @@ MEASURED: Mapping[str, Measured] = {
     "proxyless-rl": Measured(1.06, 7.9),
     "random": Measured(0.75, 3.3),
     "sdarts-rs": Measured(0.98, 3.4),
+    "pc-darts": Measured(1.02, 1.2),
+    "gaea-pc": Measured(1.02, 1.2),
+    "sdarts-adv": Measured(6.12, 4.4),
+    "sharp": Measured(1.00, 3.4),
+    "snas": Measured(0.58, 3.3),
+    "darts": Measured(1.00, 3.4),
 }
