@@ -23,7 +23,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 def planned(device, **options):
     sizes = {"cells": 3, "channels": 4, "batch_size": 8, "epochs": 1}
-    return resolve(SearchConfig(**sizes, **options), examples=100, device=device)
+    return resolve(SearchConfig(**sizes, **options), examples=10_000, device=device)
 
 
 class Plain(nn.Module):

@@ -1,6 +1,6 @@
 """A plan decides everything that the options leave open."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import torch
 from xnas import ConfigError, SearchConfig
 from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod
 from xnas.runs.search_plan import resolve
-from xnas.space.guards import ALL_GUARDS, SKIPS_DROPPED, UNGUARDED, Guards
+from xnas.space.guards import ALL_GUARDS, FEW_IMAGES, SKIPS_DROPPED, UNGUARDED, Guards
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -63,6 +63,19 @@ def test_a_space_has_its_own_guards_and_epochs():
     darts, benchmark = planned(25_000), planned(25_000, space="nasbench201")
     assert (darts.guards, darts.epochs, darts.warmup_epochs) == (ALL_GUARDS, 20, 4)
     assert (benchmark.guards, benchmark.epochs) == (SKIPS_DROPPED, 50)
+
+
+def test_with_few_images_every_space_pays_at_the_best_temperature():
+    few, many = (planned(count, space="nasbench201") for count in (FEW_IMAGES - 1, FEW_IMAGES))
+    assert few.guards == replace(SKIPS_DROPPED, best_temperature=True)
+    assert many.guards == SKIPS_DROPPED
+    assert any("best temperature, as 4999 images are few" in note for note in few.notes)
+    assert not any("temperature" in note for note in many.notes)
+    off = planned(1000, space="nasbench201", best_temperature=False)
+    assert off.guards == SKIPS_DROPPED
+    assert not any("temperature" in note for note in off.notes)
+    assert planned(1000, space="nasbench201", faithful=True).guards == UNGUARDED
+    assert not planned(1000, space="nasbench201", method="gaea").guards.best_temperature
 
 
 @pytest.mark.parametrize("options", [{"faithful": True}, {"method": "darts"}])

@@ -75,6 +75,7 @@ def _xnas(size: StudySize, seed: int) -> SearchConfig:
         channels=size.channels,
         wipeout=False,
         skip_dropout="0",
+        best_temperature=False,
         seed=seed,
         device="cpu",
     )

@@ -91,7 +91,8 @@ class SearchConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
     learns to work alone. Default: 0.5 for method xnas on space darts, else 0."""
     best_temperature: bool | None = option(None, group="Method")
     """Compute rewards at the softmax temperature that fits each validation batch best, so that an
-    overconfident network does not distort them. Default: yes for method xnas on space darts, else no."""
+    overconfident network does not distort them. Default for method xnas: yes on space darts, and with
+    fewer than 5000 images in a half; else no."""
     warmup: float | None = option(None, SHARE, group="Method")
     """Fraction of the epochs, at the start, in which only the network weights are trained. Default: 0.18
     for method xnas on space darts, else 0."""

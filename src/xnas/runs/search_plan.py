@@ -14,7 +14,7 @@ from xnas.methods import METHODS, Recipe, Stage
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout
 from xnas.runs.stage_plan import StagePlan, plan_stages
 from xnas.space import SPACES
-from xnas.space.guards import UNGUARDED, Guards
+from xnas.space.guards import FEW_IMAGES, UNGUARDED, Guards
 
 LEAST_ROUNDS = 1000
 PAPERS_EPOCHS = 50
@@ -137,7 +137,7 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         single_level=is_single_level(options),
         experts_lr=options.experts_lr or ("paper" if options.faithful else "matched"),
         relaxation=options.relaxation or 1.0,
-        guards=_guards(options, recipe),
+        guards=_guards(options, recipe, examples, notes),
         include_none=none_by_default(options) if options.include_none is None else options.include_none,
         auto_augment=options.faithful if options.auto_augment is None else options.auto_augment,
         backend=backend,
@@ -160,11 +160,16 @@ def _guarded(options: SearchConfig) -> bool:
     return options.method == "xnas" and not options.faithful
 
 
-def _guards(options: SearchConfig, recipe: Recipe) -> Guards:
+def _guards(options: SearchConfig, recipe: Recipe, examples: int, notes: list[str]) -> Guards:
     """The guards that the user set; the others are the space's for xnas, and the method's for others."""
-    usual = SPACES[options.space].defaults.guards if _guarded(options) else UNGUARDED
+    guarded = _guarded(options)
+    usual = SPACES[options.space].defaults.guards if guarded else UNGUARDED
     if recipe.skip_dropout is not None and not options.faithful:
         usual = replace(usual, skip_dropout=recipe.skip_dropout)
+    if guarded and examples < FEW_IMAGES and not usual.best_temperature:
+        usual = replace(usual, best_temperature=True)
+        if options.best_temperature is None:
+            notes.append(f"rewards at the best temperature, as {examples} images are few")
     given = {guard.name: getattr(options, guard.name) for guard in fields(Guards)}
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
