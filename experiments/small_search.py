@@ -66,6 +66,11 @@ SIZES = {
         few=(800, 16),
         planned=150.0,
     ),
+    "few": Size(
+        settings={**BENCHMARK, "epochs": 100, "batch_size": 96, "cells": 1, "channels": 12},
+        few=(2400, 16),
+        planned=400.0,
+    ),
     "benchmark": Size(
         settings={**BENCHMARK, "epochs": 50, "batch_size": 96, "cells": 5, "channels": 16},
         planned=140.0,
@@ -85,8 +90,9 @@ SIZES = {
         planned=5.0,
     ),
 }
-"""`small` and `small-darts` are for a CPU, `benchmark`, `fewer` and `darts` for a GPU, `tiny` rehearses.
+"""`small`, `small-darts` and `few` are for a CPU, `benchmark`, `fewer` and `darts` for a GPU.
 
+`tiny` rehearses. `few` is the search with few images in which guards were compared.
 `fewer` has a tenth of the images of `benchmark`, for an accounting that no fused round has.
 """
 

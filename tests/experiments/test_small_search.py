@@ -19,7 +19,7 @@ from small_search import (
     few_images,
     generated_images,
 )
-from small_searches import LATE, OF_SIZE, declared, of_variant
+from small_searches import LATE, OF_SIZE, SEEDS, declared, of_variant
 from xnas.methods import Game
 from xnas.optim import ExpertsOptimizer
 from xnas.theory import optimal_learning_rate, softmax_gd_update
@@ -125,7 +125,7 @@ def test_every_size_declares_searches_once_with_settings_that_a_search_takes():
         for job in jobs:
             assert job.config().seed == job.seed
             assert job.command.startswith("python experiments/small_searches.py --only")
-        assert {job.seed for job in jobs} == {0, 1}
+        assert {job.seed for job in jobs} == set(SEEDS[size])
     assert any(job.options.get("method") == "darts" for job in declared("darts"))
 
 
