@@ -62,12 +62,15 @@ def test_a_miss_is_a_key_error_that_shows_its_message_plainly(colours):
     assert str(caught.value).startswith("no colour")
 
 
-def test_a_name_is_taken_once(colours):
-    with pytest.raises(ConfigError, match="a colour called 'red' is registered already"):
+def test_a_name_is_taken_once_unless_its_entry_is_to_be_replaced(colours):
+    with pytest.raises(ConfigError, match=r"'red' is registered already; .* or pass replace=True"):
         colours.add("red", 1)
     with pytest.raises(ConfigError, match="'blue' is registered already"):
         colours.register("blue")(1)
     assert colours["red"] == 0xFF0000
+    colours.add("red", 1, replace=True)
+    colours.register("blue", replace=True)(2)
+    assert dict(colours) == {"red": 1, "blue": 2}
 
 
 def test_a_thing_without_a_name_is_refused(colours):

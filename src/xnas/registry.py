@@ -29,21 +29,22 @@ class Registry(Mapping[str, T]):
         self.kind = kind
         self._entries: dict[str, T] = {}
 
-    def add(self, name: str, value: T) -> None:
-        """Register `value`; a name is taken once and for all."""
+    def add(self, name: str, value: T, *, replace: bool = False) -> None:
+        """Register `value`; `replace` an entry of that name, as when a cell of a notebook runs again."""
         if not name:
             raise ConfigError(f"a {self.kind} needs a name to be found by, got {name!r}")
-        if name in self._entries:
+        if name in self._entries and not replace:
             raise ConfigError(
-                f"a {self.kind} called {name!r} is registered already; choose another name"
+                f"a {self.kind} called {name!r} is registered already; choose another name, or pass "
+                "replace=True"
             )
         self._entries[name] = value
 
-    def register(self, name: str) -> Callable[[T], T]:
+    def register(self, name: str, *, replace: bool = False) -> Callable[[T], T]:
         """Register what is decorated, and leave it as it is."""
 
         def keep(value: T) -> T:
-            self.add(name, value)
+            self.add(name, value, replace=replace)
             return value
 
         return keep

@@ -47,3 +47,5 @@ def test_a_method_may_be_registered_as_what_it_decorates():
     assert methods["mine"] == RegisteredMethod(factory=mine)
     with pytest.raises(ConfigError, match="'mine' is registered already"):
         methods.add("mine", mine)
+    methods.add("mine", mine, replace=True, summary="anew")
+    assert methods["mine"].summary == "anew"

@@ -54,17 +54,18 @@ class Methods(Registry[RegisteredMethod]):
         name: str,
         value: MethodFactory,
         *,
+        replace: bool = False,
         recipe: RecipeOf = NO_RECIPE,
         stages: StagesOf = (),
         summary: str = "",
         paper: str = "",
         costs: str = "",
     ) -> None:
-        """Register a factory (mixtures by kind, game) -> method; a name is taken once and for all."""
+        """Register a factory (mixtures by kind, game) -> method; `replace` an entry of that name."""
         entry = RegisteredMethod(
             factory=value, recipe=recipe, stages=stages, summary=summary, paper=paper, costs=costs
         )
-        super().add(name, entry)
+        super().add(name, entry, replace=replace)
 
 
 METHODS = Methods("method")
