@@ -20,7 +20,7 @@ from xnas.errors import ConfigError, GenotypeError
 from xnas.model.timm_network import COLOURS, TimmNetwork
 from xnas.model.timm_weights import load_body, read_weights
 from xnas.space.architecture import ARCHITECTURES
-from xnas.space.description_file import parse_object, read_text, require_header, write_text
+from xnas.space.description_file import DescriptionFile, parse_object, require_header
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.notations import require_keys
 from xnas.space.spaces import SpaceDefaults
@@ -36,7 +36,7 @@ KEYS = ("format", "version", "model", "side", "square", "scale", "shift", "weigh
 
 
 @dataclass(frozen=True, slots=True)
-class TimmModel:
+class TimmModel(DescriptionFile):
     """A model of timm for standardised images, which it gets enlarged and standardised as it expects.
 
     >>> model = TimmModel("resnet18", side=96, scale=(1.0,) * 3, shift=(0.0,) * 3)
@@ -118,19 +118,6 @@ class TimmModel:
         require_header(value, NOUN, form=FORMAT, version=VERSION, again="write it again")
         require_keys(value, KEYS, "the model of timm")
         return cls(**{name: value[name] for name in KEYS[2:]})  # type: ignore[arg-type]  # checked there
-
-    @classmethod
-    def load(cls, path: Path | str) -> TimmModel:
-        """Read a file that `save` wrote."""
-        text = read_text(path, NOUN)
-        try:
-            return cls.from_json(text)
-        except GenotypeError as error:
-            raise type(error)(f"{path}: {error}") from error
-
-    def save(self, path: Path | str) -> None:
-        """Write the file whole or not at all; one of that name is replaced."""
-        write_text(path, self.to_json(), NOUN)
 
 
 def _numbers(name: str, given: object) -> tuple[float, ...]:

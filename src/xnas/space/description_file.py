@@ -10,12 +10,43 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from reprlib import repr as brief
+from typing import ClassVar, Self
 
 from xnas.errors import GenotypeError, VersionError
 from xnas.files import open_plain, whole_file
 
 MOST_DIGITS = 9  # of a whole number; Python refuses to read integers of thousands of digits
 MOST_BYTES = 1 << 20  # of a file; published cells have some 1,000
+
+
+class DescriptionFile:
+    """What can be written as JSON, and so to a file."""
+
+    __slots__ = ()
+    key: ClassVar[str]
+    """What messages call it."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; anything else is a GenotypeError that names the fault."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Return JSON text."""
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a file that `save` wrote."""
+        text = read_text(path, cls.key)
+        try:
+            return cls.from_json(text)
+        except GenotypeError as error:
+            raise type(error)(f"{path}: {error}") from error
+
+    def save(self, path: Path | str) -> None:
+        """Write the file whole or not at all; one of that name is replaced."""
+        write_text(path, self.to_json(), self.key)
 
 
 def read_text(path: Path | str, noun: str) -> str:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, ClassVar
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xnas.errors import ConfigError, GenotypeError
 from xnas.space.arch_string import read_arch
 from xnas.space.cell_genotype import NONE, CellGenotype, CellKind, Edge
-from xnas.space.description_file import parse_object, read_text, require_header, write_text
+from xnas.space.description_file import DescriptionFile, parse_object, require_header
 from xnas.space.notations import EdgeLists, require_keys
 from xnas.space.spaces import SPACES, SearchSpace, SpaceDefaults
 
@@ -43,7 +42,7 @@ MOST_NODES = 100  # of a cell; published ones have 3 to 5, and a network grows w
 
 
 @dataclass(frozen=True, slots=True)
-class Genotype:
+class Genotype(DescriptionFile):
     """The cells of one network, of a search space that `SPACES` knows by name.
 
     >>> genotype = Genotype.random("darts", seed=0)
@@ -162,19 +161,6 @@ class Genotype:
 
     def _cells(self) -> dict[CellKind, CellGenotype]:
         return {kind: self.cell(kind) for kind in SPACES[self.space].kinds}
-
-    @classmethod
-    def load(cls, path: Path | str) -> Genotype:
-        """Read a file that `save` wrote."""
-        text = read_text(path, NOUN)
-        try:
-            return cls.from_json(text)
-        except GenotypeError as error:
-            raise type(error)(f"{path}: {error}") from error
-
-    def save(self, path: Path | str) -> None:
-        """Write the file whole or not at all; one of that name is replaced."""
-        write_text(path, self.to_json(), NOUN)
 
 
 def _drawn(draw: Random, sources: tuple[int, ...], kept: int | None) -> list[int]:

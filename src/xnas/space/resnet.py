@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, ClassVar
 
 from xnas.errors import ConfigError, GenotypeError
-from xnas.space.description_file import parse_object, read_text, require_header, write_text
+from xnas.space.description_file import DescriptionFile, parse_object, require_header
 from xnas.space.network_spec import NetworkSpec
 from xnas.space.notations import require_keys
 from xnas.space.resnet_network import USUAL_CHANNELS, ResidualNetwork
@@ -31,7 +30,7 @@ MOST_STAGES, MOST_BLOCKS = 5, 200
 
 
 @dataclass(frozen=True, slots=True)
-class ResNet:
+class ResNet(DescriptionFile):
     """The stages of a residual network.
 
     >>> ResNet.named("resnet-20").blocks
@@ -102,16 +101,3 @@ class ResNet:
         require_header(value, NOUN, form=FORMAT, version=VERSION, again="write it again")
         require_keys(value, ("format", "version", "blocks"), "the residual network")
         return cls(value["blocks"])  # type: ignore[arg-type]  # checked there
-
-    @classmethod
-    def load(cls, path: Path | str) -> ResNet:
-        """Read a file that `save` wrote."""
-        text = read_text(path, NOUN)
-        try:
-            return cls.from_json(text)
-        except GenotypeError as error:
-            raise type(error)(f"{path}: {error}") from error
-
-    def save(self, path: Path | str) -> None:
-        """Write the file whole or not at all; one of that name is replaced."""
-        write_text(path, self.to_json(), NOUN)

@@ -14,19 +14,12 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from reprlib import repr as brief
 from typing import TYPE_CHECKING, ClassVar
 
 from xnas.errors import ConfigError, GenotypeError
-from xnas.space.description_file import (
-    MOST_DIGITS,
-    parse_object,
-    read_text,
-    require_header,
-    write_text,
-)
+from xnas.space.description_file import MOST_DIGITS, DescriptionFile, parse_object, require_header
 from xnas.space.notations import require_keys
 from xnas.space.random_graphs import GENERATORS, Edges, random_graph
 from xnas.space.spaces import SpaceDefaults
@@ -50,7 +43,7 @@ GENERATOR = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class Wiring(DescriptionFile):
     """The graphs of a randomly wired network (Xie et al. 2019, arXiv:1904.01569), stage by stage.
 
     >>> wiring = Wiring.random("ws", 4, 0.75, seed=1)
@@ -171,19 +164,6 @@ class Wiring:
         require_header(value, NOUN, form=FORMAT, version=VERSION, again="draw it again")
         require_keys(value, KEYS, "the wiring")
         return cls(**{key: value[key] for key in KEYS[2:]})  # type: ignore[arg-type]  # checked there
-
-    @classmethod
-    def load(cls, path: Path | str) -> Wiring:
-        """Read a file that `save` wrote."""
-        text = read_text(path, NOUN)
-        try:
-            return cls.from_json(text)
-        except GenotypeError as error:
-            raise type(error)(f"{path}: {error}") from error
-
-    def save(self, path: Path | str) -> None:
-        """Write the file whole or not at all; one of that name is replaced."""
-        write_text(path, self.to_json(), NOUN)
 
 
 def _form(generator: str) -> str:
