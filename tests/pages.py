@@ -241,7 +241,7 @@ def sample_run(folder, *, finished=True):
         ask = {"event": "ask", "number": number, "genotype": genotype, "budget": None, "parent": None}
         tell = {"event": "tell", "number": number, "value": value, "state": state, "at": 12}
         if state == "refused":
-            tell |= {"state": "failed", "at": None, "reason": above}
+            tell |= {"at": None, "reason": above}
         events += [ask, tell]
         costs.append({"number": number, "seconds": 2.0, "parameters": 1e6 * (number + 1), "macs": 1e8})
     for name, rows in (("ledger.jsonl", events), ("costs.jsonl", costs)):

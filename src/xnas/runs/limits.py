@@ -11,7 +11,7 @@ import torch
 from xnas.engine.distributed import Ranks
 from xnas.errors import ConfigError
 from xnas.process.devices import pick_device
-from xnas.runs.options import BEYOND, LimitOptions
+from xnas.runs.options import LimitOptions
 from xnas.space.network_size import NetworkSize
 
 Costs = Mapping[str, float]
@@ -42,7 +42,7 @@ class Limits:
         """Which limit a network is beyond, in words; None if it obeys all."""
         for name, most in self.most.items():
             if costs[name] > most:
-                return f"{in_words(name, costs[name])} {BEYOND}{name} {most:.7g}"
+                return f"{in_words(name, costs[name])} are above --max-{name} {most:.7g}"
         return None
 
     def used(self, costs: Costs) -> float:

@@ -42,10 +42,6 @@ class ComputeOptions(DeviceOptions):
     or captured backend), else fp32."""
 
 
-BEYOND = "are above --max-"
-"""What the reason of a trial has that was told as failed for its limits, and not evaluated."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class LimitOptions(Options):
     """The most that the network to be trained may cost."""

@@ -43,7 +43,7 @@ class Book:
             raise ConfigError(f"trial {result.number} {fault}; tell each open trial once")
         trial = self.open.pop(result.number)
         self.told.append((trial, result))
-        self.failed += result.state == "failed"
+        self.failed += result.state != "done"
         return trial
 
     def best(self) -> Trial:

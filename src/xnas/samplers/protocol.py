@@ -68,20 +68,21 @@ class Result:
 
     number: int
     value: float | None
-    """Validation accuracy as a share; None if the trial failed."""
-    state: Literal["done", "failed"]
+    """Validation accuracy as a share; None unless the trial is done."""
+    state: Literal["done", "failed", "refused"]
+    """A refused trial was not evaluated, because its cell is beyond a limit."""
     at: int | None = None
     """The epoch that it was measured at."""
     cost: Mapping[str, float] = field(default_factory=dict)
     """Seconds, parameters, macs: for the record, never for the sampler."""
     reason: str = ""
-    """Why it failed, in one line."""
+    """Why it failed or was refused, in one line."""
 
     def __post_init__(self) -> None:
-        if (self.value is None) != (self.state == "failed"):
+        if (self.value is None) == (self.state == "done"):
             raise ConfigError(
                 f"the result of trial {self.number} is {self.state!r} with the value {self.value}; a "
-                "result that is done has a value, one that failed has none"
+                "result that is done has a value, others have none"
             )
         if self.value is not None and not abs(self.value) < LARGEST_VALUE:
             raise ConfigError(

@@ -10,7 +10,6 @@ from runs_written import GENOTYPE, sampling, search, training, written
 
 from xnas import Genotype
 from xnas.runs.config_file import as_json
-from xnas.runs.limits import Limits
 from xnas.runs.listing.own_kinds import GENOTYPE_FORMAT, GENOTYPE_VERSION, OF_SHARES, cell_words
 from xnas.runs.listing.runs_in import runs_in
 from xnas.runs.sampling.evaluators import EVALUATORS
@@ -80,8 +79,7 @@ def test_a_sampling_shows_its_best_evaluation_of_the_highest_rung(tmp_path):
 
 def test_cells_beyond_a_limit_were_not_evaluated(tmp_path):
     folder = sampling(tmp_path / "run")
-    refused = {"event": "tell", "number": 3, "value": None, "state": "failed"}
-    refused |= {"reason": Limits({"params": 3e5}).beyond({"params": 4e5})}
+    refused = {"event": "tell", "number": 3, "value": None, "state": "refused", "reason": "too large"}
     with (folder / "ledger.jsonl").open("a") as ledger:
         ledger.write(json.dumps(refused) + "\n")
     assert only(tmp_path).done == 3

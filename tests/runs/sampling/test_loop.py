@@ -90,7 +90,7 @@ def test_a_killed_search_submits_its_open_trials_again(path):
     assert pool.submitted == list(range(6, 20))
 
 
-def test_cells_beyond_the_limits_are_told_as_failed_and_do_not_count(path):
+def test_cells_beyond_the_limits_are_refused_and_do_not_count(path):
     def beyond(genotype):
         return "too large" if planted(genotype) > 0.4 else None
 

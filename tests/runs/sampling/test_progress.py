@@ -13,10 +13,11 @@ from xnas.space import Genotype
 def evaluated(number, value, *, refused=False, space="nasbench201", budget=None):
     trial = Trial(number=number, genotype=Genotype.random(space, number), budget=budget)
     if value is None:
-        result = Result(number=number, value=None, state="failed", reason="the loss is nan")
+        state = "refused" if refused else "failed"
+        result = Result(number=number, value=None, state=state, reason="the loss is nan")
     else:
         result = Result(number=number, value=value, state="done")
-    return Evaluated(trial, result, refused=refused)
+    return Evaluated(trial, result)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ CELLS = [Genotype.random("nasbench201", seed) for seed in range(3)]
 
 def evaluated(number, cell, value, *, at=10, parent=None, refused=False, budget=None):
     trial = Trial(number=number, genotype=CELLS[cell], parent=parent, budget=budget)
-    state = "failed" if value is None else "done"
-    return Evaluated(trial, Result(number=number, value=value, state=state, at=at), refused=refused)
+    state = "refused" if refused else "failed" if value is None else "done"
+    return Evaluated(trial, Result(number=number, value=value, state=state, at=at))
 
 
 def test_sums_and_the_best_so_far():

@@ -146,10 +146,12 @@ def damaged(line, old, new, match):
         damaged(3, '"number": 1', '"number": -1', "line 3: -1 is no whole number from 0"),
         damaged(5, '"number": 0', '"number": 7', "line 5: it tells trial 7 before it was asked"),
         damaged(7, '"number": 1', '"number": 0', "line 7: it tells trial 0 again"),
-        damaged(5, '"done"', '"gone"', "line 5: its state is 'gone', not done or failed"),
+        damaged(5, '"done"', '"gone"', "line 5: its state is 'gone', not done, failed or refused"),
         damaged(5, '"number": 0', '"number": "4"', "line 5: its number is '4', not a whole number"),
         damaged(5, '"number": 0', '"number": 0.0', "line 5: its number is 0.0, not a whole number"),
-        damaged(5, '"done"', '["done"]', r"line 5: its state is \['done'\], not done or failed"),
+        damaged(
+            5, '"done"', '["done"]', r"line 5: its state is \['done'\], not done, failed or refused"
+        ),
         damaged(5, '"value": 0.', '"value": 1e308, "at": 0.', "line 5: "),
         damaged(5, '"at": null', '"at": 0', "line 5: it was measured at 0, which is no epoch"),
         damaged(5, '"at": null', '"at": -3', "line 5: it was measured at -3, which is no epoch"),

@@ -80,8 +80,13 @@ def _epochs(place: Path, planned: int | None) -> Step:
 
 
 def _evaluations(place: Path, planned: int) -> Step:
-    told = _count(lambda: sum(b'"tell"' in line for line in RunFiles(place).lines(LEDGER)))
-    return _words("evaluation", min(told, planned), planned)
+    done = _count(lambda: sum(_is_evaluation(line) for line in RunFiles(place).lines(LEDGER)))
+    return _words("evaluation", min(done, planned), planned)
+
+
+def _is_evaluation(line: bytes) -> bool:
+    """Whether a line of a ledger has the result of a trial that was evaluated."""
+    return b'"tell"' in line and b'"state": "refused"' not in line
 
 
 def _words(unit: str, done: int, planned: int) -> Step:

@@ -23,7 +23,6 @@ from xnas.runs.listing.kinds import (
     text,
     whole,
 )
-from xnas.runs.options import BEYOND
 from xnas.words import counted, shell_word, short
 
 GENOTYPE = "genotype.json"
@@ -110,8 +109,8 @@ def is_possible(settings: Mapping[str, Any], value: float | None) -> bool:
 
 
 def was_refused(event: Mapping[str, Any]) -> bool:
-    """Whether a trial was not evaluated but reported as failed: its cell is beyond a limit."""
-    return event.get("value") is None and BEYOND in (text(event.get("reason")) or "")
+    """Whether a trial was not evaluated, because its cell is beyond a limit."""
+    return event.get("state") == "refused"
 
 
 def _require_evaluations(files: RunFiles, results: int) -> None:

@@ -28,8 +28,11 @@ class Evaluated:
 
     trial: Trial
     result: Result
-    refused: bool = False
-    """Whether it was beyond the limits: told as failed, without an evaluation."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was beyond the limits, and so not evaluated."""
+        return self.result.state == "refused"
 
 
 class SampleLoop:
@@ -107,7 +110,7 @@ class SampleLoop:
         number = self.waiting[0].number if self.ordered else next(iter(self._refusals), None)
         reason = self._refusals.get(number) if number is not None else None
         if number is not None and reason is not None:
-            result = Result(number=number, value=None, state="failed", reason=reason)
+            result = Result(number=number, value=None, state="refused", reason=reason)
         else:
             result = pool.result(number)
         self.ledger.tell(result)
@@ -130,13 +133,14 @@ class SampleLoop:
     def _close(self, result: Result) -> Evaluated:
         trial = next(trial for trial in self.waiting if trial.number == result.number)
         self.waiting.remove(trial)
-        refused = self._refusals.pop(trial.number, None) is not None
-        self._refused += refused
-        self._in_a_row = self._in_a_row + 1 if refused else 0
-        self.told.append(Evaluated(trial, result, refused=refused))
+        self._refusals.pop(trial.number, None)
+        evaluated = Evaluated(trial, result)
+        self._refused += evaluated.refused
+        self._in_a_row = self._in_a_row + 1 if evaluated.refused else 0
+        self.told.append(evaluated)
         if self._in_a_row == MOST_REFUSED:
             raise ConfigError(
                 f"the sampler asked {MOST_REFUSED:,} cells in a row that are beyond the limits, the "
                 f"last because {result.reason}; raise the limits, or choose another sampler"
             )
-        return self.told[-1]
+        return evaluated

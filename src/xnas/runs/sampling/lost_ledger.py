@@ -9,7 +9,6 @@ from pathlib import Path
 
 from xnas.errors import DamagedFileError
 from xnas.files import read_plain
-from xnas.runs.options import BEYOND
 from xnas.runs.run_folder import RunFolder
 from xnas.runs.sampling.costs_file import NAME as COSTS
 from xnas.runs.sampling.costs_file import CostsFile
@@ -43,7 +42,7 @@ def require_evaluations(folder: RunFolder) -> None:
     """Raise if a line of a finished search's ledger is damaged, or if it has fewer than the curve."""
     ledger = TrialLedger(folder.path / LEDGER, folder.storage_errors, durable=False)
     results = [e.content for e in ledger.events if isinstance(e.content, Result)]
-    found = sum(result.value is not None or BEYOND not in result.reason for result in results)
+    found = sum(result.state != "refused" for result in results)
     try:
         had = (folder.path / ANSWERS[0]).read_bytes().count(b'"number"')
     except OSError:

@@ -208,8 +208,8 @@ def _result(event: dict[str, Any]) -> Result:
     value, state, at = event["value"], event["state"], event["at"]
     if type(event["number"]) is not int:
         raise ConfigError(f"its number is {event['number']!r}, not a whole number")
-    if state not in ("done", "failed"):
-        raise ConfigError(f"its state is {state!r}, not done or failed")
+    if state not in ("done", "failed", "refused"):
+        raise ConfigError(f"its state is {state!r}, not done, failed or refused")
     if value is not None and type(value) not in (int, float):
         raise ConfigError(f"its value is {value!r}, not a number")
     if at is not None and (type(at) is not int or at < 1):
