@@ -37,8 +37,8 @@ from xnas.benchmarks import SurrogateBenchmark
 from xnas.benchmarks.surrogate import read_cells
 from xnas.benchmarks.taken_apart import take_apart
 from xnas.space import SPACES, Genotype, zoo_cell
+from xnas.space.cell_genotype import INPUTS
 from xnas.space.genotype import CellGenotype, Edge
-from xnas.space.spaces import INPUTS
 from xnas.space.zoo import find_genotype
 
 SPACE = SPACES["darts"]

@@ -5,7 +5,7 @@ import torch
 
 from xnas.space import SearchSpace
 from xnas.space.cell import SearchCell
-from xnas.space.spaces import CellKind
+from xnas.space.cell_genotype import CellKind
 
 SPACE = SearchSpace("two", ("skip_connect", "sep_conv_3x3"), nodes=2)
 

@@ -15,7 +15,7 @@ from oracles.discretize import discretize_cell
 from xnas import ExpertsOptimizer, uniform_mixture
 from xnas.errors import ConfigError, GenotypeError
 from xnas.space import SPACES, CellKind, Genotype, SearchSpace, discretize, explain
-from xnas.space.spaces import searched_cell
+from xnas.space.cell_rules import searched_cell
 
 DARTS = SPACES["darts"]
 EIGHT = DARTS.with_none()

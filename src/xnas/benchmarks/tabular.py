@@ -19,8 +19,8 @@ from typing import Literal
 from xnas.benchmarks.csv_file import number, read_rows
 from xnas.errors import ConfigError, DatasetError, GenotypeError
 from xnas.space import SPACES, Genotype
+from xnas.space.cell_genotype import NONE
 from xnas.space.parent import IDENTITY
-from xnas.space.spaces import NONE
 
 Epochs = Literal[12, 200]
 Split = Literal["valid", "test"]

@@ -15,8 +15,8 @@ from xnas.errors import RoundError
 from xnas.methods import EpochClosing, ledgers
 from xnas.records import Deletion, EpochCost, Gap, SearchEpoch
 from xnas.records.searching import Rows
+from xnas.space.cell_genotype import NONE
 from xnas.space.parent import IDENTITY
-from xnas.space.spaces import NONE
 from xnas.theory import normalized_entropy
 
 

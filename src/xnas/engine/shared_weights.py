@@ -17,7 +17,7 @@ from xnas.engine.gap import accuracy
 from xnas.engine.search import Search
 from xnas.errors import ConfigError, GenotypeError
 from xnas.space import Genotype, SearchSpace
-from xnas.space.spaces import NONE
+from xnas.space.cell_genotype import NONE
 
 
 def cell_accuracy(search: Search, cell: Genotype) -> float:

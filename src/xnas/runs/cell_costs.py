@@ -25,8 +25,8 @@ from xnas.runs.options import LimitOptions
 from xnas.runs.train_config import TrainConfig
 from xnas.runs.train_plan import resolve
 from xnas.space import SPACES, Genotype, build_network
+from xnas.space.cell_genotype import NONE
 from xnas.space.network_size import NetworkSize, NetworkSizes, Place, adds_up
-from xnas.space.spaces import NONE
 
 NAME, FORMAT, VERSION = "latency.json", "xnas-latency", 1
 OPERATION_SECONDS = 0.1  # of timed passes of one operation

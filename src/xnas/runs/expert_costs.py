@@ -15,9 +15,9 @@ from torch import Tensor
 
 from xnas.runs.cell_costs import CellCosts
 from xnas.space import CellKind, Genotype, SearchSpace, discretize
+from xnas.space.cell_genotype import NONE
 from xnas.space.layout import edge_stride
 from xnas.space.network_size import NetworkSizes, adds_up
-from xnas.space.spaces import NONE
 from xnas.space.strongest_within import Pick
 
 

@@ -27,7 +27,7 @@ from xnas.runs.prices import Prices, charges, paid_by, unpriced_sums
 from xnas.runs.train_config import TrainConfig
 from xnas.runs.truth import space_of
 from xnas.space import Genotype
-from xnas.space.spaces import NONE
+from xnas.space.cell_genotype import NONE
 
 
 class SearchLimits:

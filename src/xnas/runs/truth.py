@@ -18,8 +18,8 @@ from xnas.errors import ConfigError, DamagedFileError, DatasetError, GenotypeErr
 from xnas.records import Judgement, SearchEpoch, Truth
 from xnas.runs.metrics_file import REMEDY
 from xnas.space import Genotype, SearchSpace
+from xnas.space.cell_genotype import NONE
 from xnas.space.discretize import strongest_cell
-from xnas.space.spaces import NONE
 from xnas.words import printable
 
 SAME = 1e-6

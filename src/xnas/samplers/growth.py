@@ -16,7 +16,7 @@ from typing import Protocol
 
 from xnas.space import SPACES, CellGenotype, Edge, Genotype
 from xnas.space.cell_genotype import NONE
-from xnas.space.spaces import loose_ends
+from xnas.space.cell_rules import loose_ends
 
 Block = tuple[int, ...]
 Blocks = tuple[Block, ...]

@@ -25,8 +25,9 @@ from torch import Tensor
 
 from xnas.errors import ConfigError
 from xnas.records import EdgeChoice
+from xnas.space.cell_genotype import NONE
 from xnas.space.genotype import CellGenotype, CellKind, Edge, Genotype
-from xnas.space.spaces import NONE, SPACES, SearchSpace
+from xnas.space.spaces import SPACES, SearchSpace
 
 ByKind = Mapping[CellKind, Tensor] | Mapping[str, Tensor]
 """For each kind of cell a tensor (edges, operations), in the order of `space.edges`."""

@@ -24,9 +24,10 @@ from typing import Literal, Protocol
 from xnas.errors import ConfigError, GenotypeError
 from xnas.registry import Registry
 from xnas.space.cell_genotype import CellGenotype, CellKind, Edge
+from xnas.space.cell_rules import loose_ends
 from xnas.space.edge_choices import AllSources, FreeSources, NodeChoices, PairOfSources
 from xnas.space.genotype import Genotype
-from xnas.space.spaces import SPACES, SearchSpace, loose_ends
+from xnas.space.spaces import SPACES, SearchSpace
 
 Choices = tuple[int, ...]
 

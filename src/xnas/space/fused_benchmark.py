@@ -29,8 +29,9 @@ from xnas.nn import Forecaster
 from xnas.nn.operations import PlainConvolution
 from xnas.nn.partial import PartialForecaster
 from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting, StatePass
+from xnas.space.cell_genotype import NONE
 from xnas.space.packing import pack, pack_buffers
-from xnas.space.spaces import NONE, SearchSpace
+from xnas.space.spaces import SearchSpace
 
 SKIP, POOL = "skip_connect", "avg_pool_3x3"
 CONVOLUTIONS = (POINTWISE, SQUARE)

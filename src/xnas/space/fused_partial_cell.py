@@ -18,9 +18,9 @@ from torch.nn.functional import max_pool2d
 
 from xnas.nn.partial import PartialForecaster
 from xnas.space.cell import SearchCell
+from xnas.space.cell_genotype import INPUTS
 from xnas.space.fused_cell import FusedCell, channels_last, computed_nodes
 from xnas.space.fused_tables import Graph, Tables
-from xnas.space.spaces import INPUTS
 
 
 def fused_cell(cell: SearchCell) -> FusedCell | FusedPartialCell:

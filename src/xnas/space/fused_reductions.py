@@ -18,8 +18,8 @@ from xnas.kernels.moments import Moments
 from xnas.kernels.pointwise import pointwise, pointwise_with_moments
 from xnas.kernels.pointwise_weights import pointwise_weight_gradient
 from xnas.nn.operations import FactorizedReduction
+from xnas.space.cell_genotype import INPUTS
 from xnas.space.packing import pack, pack_buffers
-from xnas.space.spaces import INPUTS
 
 
 class Reductions:

@@ -28,10 +28,10 @@ from xnas.nn.operations import (
     SeparableStage,
 )
 from xnas.space.cell import SearchCell
+from xnas.space.cell_genotype import INPUTS, NONE
 from xnas.space.fused_reductions import Reductions
 from xnas.space.layout import edge_stride
 from xnas.space.packing import pack, share_buffers
-from xnas.space.spaces import INPUTS, NONE
 
 
 class Shape(NamedTuple):

@@ -17,7 +17,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from xnas.space.spaces import NONE, SearchSpace
+from xnas.space.cell_genotype import NONE
+from xnas.space.spaces import SearchSpace
 
 Pick = tuple[str, int, int]
 """Kind of cell, edge and operation: row and column of a mixture."""
