@@ -224,7 +224,7 @@ def _declarations(kind: type[Options]) -> Iterator[tuple[type[Options], Field[An
     """Each field with the class that declares it, in the order of the fields."""
     owners = [owner for owner in kind.__mro__ if issubclass(owner, Options)]
     for declared in fields(kind):
-        yield next(o for o in owners if declared.name in vars(o)["__annotations__"]), declared
+        yield next(o for o in owners if declared.name in vars(o).get("__annotations__", ())), declared
 
 
 def _docstrings(kind: type) -> dict[str, str]:

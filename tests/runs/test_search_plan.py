@@ -8,7 +8,7 @@ import torch
 from xnas import ConfigError, SearchConfig
 from xnas.methods import METHODS, Darts, Recipe, RegisteredMethod
 from xnas.runs.search_plan import resolve
-from xnas.space.guards import ALL_GUARDS, FEW_IMAGES, SKIPS_DROPPED, UNGUARDED, Guards
+from xnas.space.guards import ALL_GUARDS, OVERFITS_BELOW, SKIPS_DROPPED, UNGUARDED, Guards
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -66,7 +66,7 @@ def test_a_space_has_its_own_guards_and_epochs():
 
 
 def test_with_few_images_every_space_pays_at_the_best_temperature():
-    few, many = (planned(count, space="nasbench201") for count in (FEW_IMAGES - 1, FEW_IMAGES))
+    few, many = (planned(count, space="nasbench201") for count in (OVERFITS_BELOW - 1, OVERFITS_BELOW))
     assert few.guards == replace(SKIPS_DROPPED, best_temperature=True)
     assert many.guards == SKIPS_DROPPED
     assert any("best temperature, as 4999 images are few" in note for note in few.notes)

@@ -1,29 +1,23 @@
 """The life of a run: begin, lock, restore, play, checkpoint, report, stop, conclude.
 
-Every kind of run goes through these lines. What it computes is a `Job`: work in epochs of steps, whose
-whole state can be saved after every step. A search's step is a round, a training's a batch; an epoch is
-the unit after which a line of metrics is written, and may have any number of steps.
+Searches and trainings go through these lines; what they compute is a `Job`. Samplings and fits have
+loops of their own (`runs.sampling`, `runs.fit`).
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
-
-import torch
+from typing import Any, Generic, TypeVar
 
 from xnas.data import Images, StreamedImages
 from xnas.data.reader import WaitInterrupted, stop_waiting_when
-from xnas.engine.distributed import ALONE, Ranks
-from xnas.engine.restore import Format, require_format, require_settings
+from xnas.engine.distributed import Ranks
+from xnas.engine.restore import require_format, require_settings
 from xnas.engine.train import own_randomness
 from xnas.options import saved_options
-from xnas.process.devices import repeatable, synchronize
+from xnas.process.devices import repeatable
 from xnas.process.failures import explain_failures
 from xnas.process.interrupt import Interrupted, stop_at_round
 from xnas.process.memory import memory_in_use, reset_peak
@@ -32,195 +26,18 @@ from xnas.records import EpochCost
 from xnas.runs.briefing import duration
 from xnas.runs.config_file import ConfigFile, config_of
 from xnas.runs.displays import Display
+from xnas.runs.job import Job, Kind, Record, Settings
 from xnas.runs.resume_command import ResumeCommand
 from xnas.runs.run_folder import RunFolder
-from xnas.runs.search_config import SearchConfig
+from xnas.runs.saver import Clock, Saver
 from xnas.runs.sources import GivenImages, saved_images, whereabouts
 from xnas.runs.tensorboard import Curves
-from xnas.runs.train_config import TrainConfig
 from xnas.words import counted
 
 PROBE_STEPS = 5
 """Steps after which the time left is estimated. The first ones are slow, so it errs on the long side."""
 
-Settings = TypeVar("Settings", bound=SearchConfig | TrainConfig)
-Record = TypeVar("Record")
 Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a job is."""
-
-    epoch: int
-    """Epochs that have ended."""
-    epochs: int
-    step: int
-    """Steps of the present epoch that are done."""
-    steps: int
-    """Steps of the present epoch."""
-    done: int
-    """Steps of all epochs that are done."""
-    left: int
-    """Steps to come, until the end or the stop below."""
-    until: int | None = None
-    """The epoch after which this call stops; None for the last."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether this call has nothing left to do."""
-        return self.epoch >= (self.epochs if self.until is None else min(self.until, self.epochs))
-
-    @property
-    def paused(self) -> bool:
-        """Whether this call has nothing left to do, but another one has."""
-        return self.finished and self.epoch < self.epochs
-
-
-class Job(Protocol[Record, Result_co]):
-    """What a run computes. An epoch gives a `Record`, all of them a `Result`."""
-
-    @property
-    def config(self) -> Any:  # noqa: ANN401 - a frozen dataclass of settings
-        """The resolved settings."""
-
-    @property
-    def identity(self) -> Mapping[str, object]:
-        """What checkpoints must agree on besides the settings that decide the rounds."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where it computes."""
-
-    @property
-    def ranks(self) -> Ranks:
-        """The processes that share it."""
-
-    @property
-    def seed(self) -> int:
-        """Of the device's own random generator during the run."""
-
-    def position(self) -> Position:
-        """How far it is."""
-
-    def introduction(self) -> Sequence[str]:
-        """What was chosen, and how large it is."""
-
-    def cautions(self) -> Sequence[str]:
-        """Warnings before a new run starts."""
-
-    def begin_epoch(self) -> None:
-        """Prepare the present epoch, also in the middle of it after a restore."""
-
-    def step(self, clock: Clock) -> None:
-        """Make one step; what is no part of it belongs into `clock.paused()`."""
-
-    def report_step(self) -> None:
-        """Report the step that was just made to the job's own display."""
-
-    def end_epoch(self, cost: EpochCost) -> Record:
-        """End the present epoch."""
-
-    def curves(self, record: Record) -> Mapping[str, float]:
-        """Numbers of an epoch, by the names of their curves."""
-
-    def warnings(self, record: Record) -> Sequence[str]:
-        """Warnings that an epoch gives rise to, each once per run."""
-
-    def require_sound(self) -> None:
-        """Make all processes agree; raises if the state in the middle of an epoch must not be saved."""
-
-    def state(self) -> dict[str, Any]:
-        """All that changes, with its format and version: tensors and plain values."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; raises a ConfigError if it does not fit."""
-
-    def remember(self, records: Sequence[Record]) -> None:
-        """Take note of the epochs before a resumption."""
-
-    def conclude(self, folder: RunFolder, records: Sequence[Record]) -> Result_co:
-        """Write what was found, last the file whose presence says that the run is finished.
-
-        A job that is paused writes nothing and gives what was measured so far.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind(Generic[Settings, Record]):
-    """What is known of a kind of run before there is a job."""
-
-    command: str
-    noun: str
-    unit: str
-    """What a step is called."""
-    checkpoint: Format
-    """Of its checkpoints."""
-    settings: type[Settings]
-    record: Callable[[dict[str, Any]], Record]
-    """Reads a line of metrics.jsonl."""
-    tests: bool
-    """Whether it ends with a test, whose images must then be found again when it is resumed."""
-    require_unfinished: Callable[[RunFolder, Callable[[str], None]], None]
-    """Raises if the run is finished; may warn of files that it writes again."""
-
-
-class Clock:
-    """Seconds of an epoch in this process, without pauses."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.device, self.pauses, self.started = device, 0.0, time.perf_counter()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Do not count the block."""
-        synchronize(self.device)
-        before = time.perf_counter()
-        yield
-        self.pauses += time.perf_counter() - before
-
-    def seconds(self) -> float:
-        """Counted so far."""
-        synchronize(self.device)
-        return time.perf_counter() - self.started - self.pauses
-
-
-class Saver:
-    """Writes checkpoints of a run, and knows when one is due inside an epoch."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        state: Callable[[], dict[str, Any]],
-        *,
-        minutes: float,
-        ranks: Ranks = ALONE,
-    ) -> None:
-        self.folder, self.state, self.seconds = folder, state, 60 * minutes
-        self.ranks = ranks
-        self.saved_at = time.monotonic()
-
-    def due(self) -> bool:
-        """Whether the last checkpoint is older than it should be."""
-        return self.ranks.agreed(lambda: time.monotonic() - self.saved_at >= self.seconds)()
-
-    def save(self, metric: object = None) -> None:
-        """Save the present state with all metrics, then append `metric`, which is among them.
-
-        The first process writes, after all have compared their states.
-        """
-        line = "" if metric is None else json.dumps(metric) + "\n"
-        state, folder = self.state(), self.folder
-        self.ranks.require_same(state, f"in epoch {state['epoch'] + 1}", folder.saved)
-        if self.ranks.first:
-            metrics = folder.metrics.text() + line
-            folder.checkpoints.save(
-                state | {"settings": json.dumps(folder.settings), "metrics": metrics}
-            )
-        if line:
-            folder.metrics.append(line)
-        self.saved_at = time.monotonic()
 
 
 def begin(

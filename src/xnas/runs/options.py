@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from xnas.data_options import DataOptions
 from xnas.options import NOT_NEGATIVE, POSITIVE, THE_COMMANDS, Options, at_least, at_most, option
 
 
@@ -84,3 +85,8 @@ class RunOptions(OutputOptions):
     """Seed of everything random: split, initial weights, order of images, augmentation."""
     balance: bool = option(False, group="Data")
     """Draw every class equally often, however many images it has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageRunOptions(DataOptions, ComputeOptions, LimitOptions, RunOptions):
+    """What every run has that learns from images."""

@@ -37,10 +37,12 @@ from xnas.runs.briefing import cautions, forecast, introduction, stage_line
 from xnas.runs.cell_costs import first_files, saved_times
 from xnas.runs.displays import Callback, SearchDisplay, showing
 from xnas.runs.doubts import doubt, undecided
-from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
+from xnas.runs.job import Kind, Position
+from xnas.runs.lifecycle import begin, resume
 from xnas.runs.prepare import Prepared, prepare
 from xnas.runs.results import SearchResult
 from xnas.runs.run_folder import RunFolder
+from xnas.runs.saver import Clock
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.search_limits import SearchLimits
 from xnas.runs.sources import EMBEDDED, GivenImages, config_and_data, given_data

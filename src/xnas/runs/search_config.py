@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from xnas.data_options import DataOptions, Policy
+from xnas.data_options import Policy
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -19,7 +19,7 @@ from xnas.options import (
     require_within,
 )
 from xnas.runs.experts_rates import LARGEST, parse_experts_lr
-from xnas.runs.options import ComputeOptions, LimitOptions, RunOptions
+from xnas.runs.options import ImageRunOptions
 
 FEW_IMAGES = 1000
 RELAXATION = Bound("lie in (0, 1]", lambda value: 0 < value <= 1)
@@ -27,7 +27,7 @@ BELOW_LARGEST = Bound(f"be positive and below {LARGEST:g}", lambda value: 0 < va
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
+class SearchConfig(ImageRunOptions):
     """Options of one architecture search. Those left open follow from data, device and method.
 
     >>> SearchConfig(space="nasbench201", epochs=20).space

@@ -14,7 +14,7 @@ from xnas.methods import METHODS, Recipe, Stage
 from xnas.runs.search_config import SearchConfig, parse_skip_dropout
 from xnas.runs.stage_plan import StagePlan, plan_stages
 from xnas.space import SPACES
-from xnas.space.guards import FEW_IMAGES, UNGUARDED, Guards
+from xnas.space.guards import OVERFITS_BELOW, UNGUARDED, Guards
 
 LEAST_ROUNDS = 1000
 PAPERS_EPOCHS = 50
@@ -166,7 +166,7 @@ def _guards(options: SearchConfig, recipe: Recipe, examples: int, notes: list[st
     usual = SPACES[options.space].defaults.guards if guarded else UNGUARDED
     if recipe.skip_dropout is not None and not options.faithful:
         usual = replace(usual, skip_dropout=recipe.skip_dropout)
-    if guarded and examples < FEW_IMAGES and not usual.best_temperature:
+    if guarded and examples < OVERFITS_BELOW and not usual.best_temperature:
         usual = replace(usual, best_temperature=True)
         if options.best_temperature is None:
             notes.append(f"rewards at the best temperature, as {examples} images are few")

@@ -31,7 +31,8 @@ from xnas.runs.backends import is_captured
 from xnas.runs.cells import architecture_of, recorded_cell
 from xnas.runs.config_file import as_json
 from xnas.runs.displays import Callback, TrainDisplay, showing
-from xnas.runs.lifecycle import Clock, Kind, Position, begin, resume
+from xnas.runs.job import Kind, Position
+from xnas.runs.lifecycle import begin, resume
 from xnas.runs.listing.kinds import own_file
 from xnas.runs.mistakes_file import MISTAKES, MOST_MISTAKES, mistakes_file
 from xnas.runs.prepare_training import (
@@ -43,6 +44,7 @@ from xnas.runs.prepare_training import (
 from xnas.runs.results import SampleResult, SearchResult, TrainResult
 from xnas.runs.run_data import inherit_data_options
 from xnas.runs.run_folder import RunFolder
+from xnas.runs.saver import Clock
 from xnas.runs.sources import GivenImages, data_of, given_data, settled, whereabouts
 from xnas.runs.tensorboard import train_curves
 from xnas.runs.train_briefing import introduction

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
-from xnas.data_options import LARGEST_ALPHA, DataOptions, Policy
+from xnas.data_options import LARGEST_ALPHA, Policy
 from xnas.errors import ConfigError
 from xnas.options import (
     NOT_NEGATIVE,
@@ -18,7 +18,7 @@ from xnas.options import (
     option,
     require_within,
 )
-from xnas.runs.options import ComputeOptions, LimitOptions, RunOptions
+from xnas.runs.options import ImageRunOptions
 
 if TYPE_CHECKING:  # --help does without torch
     from xnas.runs.results import SampleResult, SearchResult
@@ -30,7 +30,7 @@ PAPERS_SIDE = 32  # of the images that a cutout is said for
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions(DataOptions, ComputeOptions, LimitOptions, RunOptions):
+class TrainOptions(ImageRunOptions):
     """How to train. What is left open follows from the recipe, the data and the device."""
 
     GROUP: ClassVar[str] = "Training"

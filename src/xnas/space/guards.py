@@ -39,6 +39,6 @@ ALL_GUARDS = Guards(
 )
 """For spaces with many operations, of which each has to learn to work alone."""
 
-FEW_IMAGES = 5000
+OVERFITS_BELOW = 5000
 """With fewer images to learn from, any space pays rewards at the best temperature. On NAS-Bench-201 that
 changed nothing with 25,000, and with 1,200 it kept searches from ending at skip connections alone."""

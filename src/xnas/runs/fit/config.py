@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xnas.data_options import DataOptions
 from xnas.options import POSITIVE, option
-from xnas.runs.options import ComputeOptions, LimitOptions, RunOptions
+from xnas.runs.options import ImageRunOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitConfig(DataOptions, ComputeOptions, LimitOptions, RunOptions):
+class FitConfig(ImageRunOptions):
     """Options of one fit.
 
     >>> FitConfig(minutes=10).minutes
