@@ -20,6 +20,7 @@ import cell_tables
 import compare_cells
 import cost_tables
 import darts_tables
+import few_tables
 import fit_tables
 import fits
 import judged_search_tables
@@ -195,6 +196,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "stopped": rival_tables.stopped,
     "rivals": rival_tables.benchmark,
     "rivals-darts": rival_tables.darts,
+    "few-methods": few_tables.methods_with_few_images,
     "rounds": cost_tables.rounds,
     "samplers-benchmark": sampler_tables.benchmark,
     "samplers-darts": sampler_tables.darts,
