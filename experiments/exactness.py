@@ -13,8 +13,7 @@ import copy
 import json
 import random
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from xnas.engine.search import draw_batches
 from xnas.kernels.language import rehearsal
 from xnas.methods import ExpertAdvice
 from xnas.nn import split_parameters
+from xnas.process.devices import full_fp32
 from xnas.runs.backends import is_captured
 from xnas.runs.prepare import prepare
 from xnas.runs.search_config import SearchConfig
@@ -147,7 +147,7 @@ def _differentiated(
     given = {kind: u.clone().requires_grad_() for kind, u in mixtures.items()}
     for weight in weights:
         weight.grad = None
-    with _in_full(), torch.autocast(images.device.type, torch.bfloat16, enabled=bf16):
+    with full_fp32(), torch.autocast(images.device.type, torch.bfloat16, enabled=bf16):
         logits = supernet(images, given)
         loss = cross_entropy(logits.to(images.dtype), labels)
         torch.autograd.backward(loss, inputs=[*weights, *supernet.packed, *given.values()])
@@ -156,17 +156,6 @@ def _differentiated(
         {names[id(w)]: w.grad.double() for w in weights if w.grad is not None},
         {kind: -u.grad.double() for kind, u in given.items() if u.grad is not None},
     )
-
-
-@contextmanager
-def _in_full() -> Iterator[None]:
-    """Products of float32 in float32, which libraries would round to 19 bits."""
-    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def _errors(found: Found, exact: Found) -> dict[str, float]:

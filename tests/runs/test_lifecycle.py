@@ -7,8 +7,13 @@ from dataclasses import dataclass
 import pytest
 import torch
 from searching import stripes
-from training import curve
+from searching import tiny as tiny_search
+from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from training import curve, pictures
+from training import tiny as tiny_training
 
+import xnas
 from xnas import SearchConfig
 from xnas.engine.distributed import ALONE
 from xnas.errors import ConfigError, FinishedError, RoundError
@@ -231,3 +236,31 @@ def test_settings_that_decide_the_rounds_cannot_be_changed(tmp_path):
         start(out, fail_at=1)[1]()
     with pytest.raises(ConfigError, match="seed"):
         again(out, seed=3)
+
+
+@pytest.fixture
+def precisions():
+    """How fp32 was computed at every convolution of a module."""
+    seen = set()
+
+    def note(module, inputs):
+        if isinstance(module, nn.Conv2d) and inputs[0].device.type != "meta":  # sizes are counted there
+            convolutions, products = torch.backends.cudnn.conv, torch.backends.cuda.matmul
+            seen.add((module.training, convolutions.fp32_precision, products.fp32_precision))
+
+    handle = register_module_forward_pre_hook(note)
+    yield seen
+    handle.remove()
+
+
+@pytest.mark.usefixtures("small_space")
+def test_rounds_of_a_search_compute_in_full_fp32(tmp_path, precisions):
+    config = tiny_search(space="small", epochs=1, quiet=True, out=tmp_path / "run")
+    xnas.search(config, stripes())
+    assert precisions == {(True, "ieee", "ieee")}
+
+
+def test_steps_of_a_training_and_its_test_compute_in_full_fp32(tmp_path, precisions):
+    config = tiny_training(cell="xnas", epochs=1, quiet=True, out=tmp_path / "run")
+    xnas.train(config, pictures())
+    assert precisions == {(True, "ieee", "ieee"), (False, "ieee", "ieee")}

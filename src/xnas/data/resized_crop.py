@@ -4,7 +4,8 @@ Resizing is separable and linear, so it is two products with matrices of weights
 each image, whatever the box: shapes never depend on what was drawn. Weights are triangles that widen
 where an image shrinks (antialiasing), in whole numbers and with a rounding after each product, as
 torchvision has them for bytes. Sums stay below 2 to the power of 24, where single precision counts
-exactly; products in TF32, off unless somebody turns it on, would not.
+exactly. Products in TF32 would not: runs turn it off (`process.devices.full_fp32`), and torch has it off
+for products elsewhere unless somebody turns it on.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@
 with the training batch of the round in all passes, and ‖v‖ over all weights together. Several public
 versions multiply by ε where they should divide, or assign w' to a name of their own, so that the
 network stays at w; the first shrinks the last term by ε², the second is not a step ahead.
+
+In a network of 2 M weights ε v is some 7e-6 for each. So the method computes in fp32, never in TF32.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ With g_l the training loss's gradient by cell l's own copy of the normal mixture
     δ_l = [2/(L(L - 1))] (I - ĝ_l ĝ_lᵀ) Σ_k ĝ_k / ‖g_l‖.
 
 With ε = ε0/‖all δ‖ the weights' gradient gets λ [∇_w L(u - ε δ) - ∇_w L(u + ε δ)]/(2 ε), whose descent
-raises Λ; λ = 0.125 e/(E - 1) over the epochs. The rest is DARTS. Clipping comes after it.
+raises Λ; λ = 0.125 e/(E - 1) over the epochs. The rest is DARTS. Clipping comes after it. For the
+differences it computes in fp32, never in TF32.
 """
 
 from __future__ import annotations

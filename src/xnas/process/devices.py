@@ -1,9 +1,10 @@
-"""Devices: choose one, make it repeatable, wait for it."""
+"""Devices: choose one, make it repeatable and exact, wait for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -52,13 +53,55 @@ def _own_gpu(name: str, ranks: Ranks) -> torch.device:
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """Make cuDNN choose deterministic kernels on a GPU; ours always are."""
+    """Make cuDNN choose deterministic kernels on a GPU, as ours always are, and compute in full fp32."""
     before = torch.backends.cudnn.deterministic
     torch.backends.cudnn.deterministic = before or device.type == "cuda"
     try:
-        yield
+        with full_fp32():
+            yield
     finally:
         torch.backends.cudnn.deterministic = before
+
+
+@contextmanager
+def full_fp32() -> Iterator[None]:
+    """Compute convolutions and products of float32 in float32; autocast to bfloat16 stays.
+
+    By default torch lets cuDNN round the factors of convolutions to TF32, which has 10 bits where
+    float32 has 23. That is too coarse for differences of gradients, and not all GPUs have it.
+    """
+    backends: Any = torch.backends  # whose annotations lack these places
+    places = (
+        backends.cudnn.conv,
+        backends.cudnn.rnn,
+        backends.cuda.matmul,
+        backends.mkldnn.conv,
+        backends.mkldnn.matmul,
+    )
+    before, older = [place.fp32_precision for place in places], _older_flags()
+    _set_older_flags(allow_tf32=False, matmul="highest")  # where they contradict, reading them fails
+    for place in places:
+        place.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        if older is not None:
+            _set_older_flags(*older)
+        for place, value in zip(places, before, strict=True):  # the older ones have changed them
+            place.fp32_precision = value
+
+
+def _older_flags() -> tuple[bool, str] | None:
+    """TF32 in convolutions and products by torch's first flags; None if newer ones contradict them."""
+    try:
+        return torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision()
+    except RuntimeError:
+        return None
+
+
+def _set_older_flags(allow_tf32: bool, matmul: str) -> None:  # noqa: FBT001 - as they are read
+    torch.backends.cudnn.allow_tf32 = allow_tf32
+    torch.set_float32_matmul_precision(matmul)
 
 
 def synchronize(device: torch.device) -> None:

@@ -15,7 +15,7 @@ from xnas.model.model import load_model
 from xnas.model.released import RELEASED, ReleasedWeights, evaluate_released
 from xnas.options import widened
 from xnas.process.advance import Advance, unwatched
-from xnas.process.devices import pick_device
+from xnas.process.devices import full_fp32, pick_device
 from xnas.process.folder import require_no_link, run_path
 from xnas.records import Evaluation
 from xnas.runs.fold_folders import require_one_run
@@ -36,6 +36,7 @@ class Evaluated:
     files: tuple[Path, ...]
 
 
+@full_fp32()  # as runs compute
 def evaluate_run(
     run: Path | str,
     data: str | Images | None = None,

@@ -166,7 +166,7 @@ class _Run(Generic[Settings, Record]):
             if job.position().paused:
                 self.display.say(self._stopped(job))
         last = f"after the last {self.kind.unit}, {job.position().done}"
-        with explain_failures(lambda: last, folder.saved):
+        with explain_failures(lambda: last, folder.saved), repeatable(job.device):
             result = job.conclude(folder, records)
         ranks.wait()  # until the first process has written its files
         if ranks.first and job.config.report and not job.position().paused:

@@ -39,8 +39,8 @@ class ComputeOptions(DeviceOptions):
     fast kernels and, on a GPU, CUDA graphs. auto: on a GPU fused or, where there are no kernels,
     captured; else reference."""
     precision: Literal["fp32", "bf16"] | None = None
-    """bf16 computes in bfloat16 where that is safe. Default: bf16 on a GPU (in a search with the fused
-    or captured backend), else fp32."""
+    """bf16 computes in bfloat16 where that is safe, fp32 in single precision throughout (no TF32 on a
+    GPU). Default: bf16 on a GPU (in a search with the fused or captured backend), else fp32."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from xnas.data import Images, load_data
 from xnas.engine.distributed import join_ranks
 from xnas.errors import ConfigError, FinishedError
 from xnas.options import saved_options
+from xnas.process.devices import full_fp32
 from xnas.process.interrupt import Interrupted
 from xnas.records.fitting import FitPlan
 from xnas.report.fitting import plan_table
@@ -145,6 +146,7 @@ class FitJob:
         if images.note:
             display.say(f"{images.name}: {images.note}")
 
+    @full_fp32()  # as its searches and trainings
     def plan(self, folder: RunFolder) -> FitPlan:
         """Measure the machine, decide what to do, and write it down."""
         plan, model = prepared_plan(self.config, self.data, self.facts, self.display, self.began)
@@ -153,6 +155,7 @@ class FitJob:
         folder.write_text(PLAN, plan_text(plan))
         return plan
 
+    @full_fp32()
     def follow(
         self, plan: FitPlan, folder: RunFolder, saved: ConfigFile, changes: Mapping[str, Any]
     ) -> FitResult:
