@@ -86,6 +86,18 @@ def test_with_a_second_stage_decisions_are_spread_over_it():
     assert [epoch for epoch, count in enumerate(due) if count] == list(range(49, 130, 5))
 
 
+def test_epochs_of_a_warm_up_are_not_counted_as_the_method_does_not_see_them():
+    _, method = projected(stages=(50, 81), epochs=131 - 40)
+    due = [method.due(epoch) for epoch in range(91)]
+    assert [epoch for epoch, count in enumerate(due) if count] == list(range(9, 90, 5))
+
+
+@pytest.mark.parametrize("learning", [1, 2, 5, 81, 82])
+def test_no_decision_is_lost_if_the_warm_up_takes_the_first_stage(learning):
+    _, method = projected(stages=(50, 81), epochs=learning)
+    assert sum(method.due(epoch) for epoch in range(learning)) == 17
+
+
 def test_a_search_that_was_stopped_between_decisions_resumes_with_them():
     mixture, method = projected()
     useful = torch.rand(14, 5, generator=torch.Generator().manual_seed(1))

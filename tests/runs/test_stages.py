@@ -138,6 +138,28 @@ def test_a_checkpoint_is_restored_in_its_stage_and_plays_on_alike(staged, stages
     assert again.game.stage == whole.game.stage
 
 
+def test_decisions_of_darts_pt_come_in_its_second_stage_after_a_warm_up():
+    small = SMALL | {"method": "darts-pt", "cells": 1, "epochs": 20, "warmup": 0.3}
+    prepared = prepare(tiny(**small), stripes())
+    assert [(s.span.first, s.span.epochs) for s in prepared.plan.stages] == [(0, 16), (16, 4)]
+    assert prepared.plan.warmup_epochs == 6
+    decided = []
+    while prepared.search.epoch < 20:
+        prepared = played(prepared, 1)
+        decided.append(int(prepared.search.method.decided["normal"].sum()))
+    # Sec. 5.20 has 6 edges in 25 epochs, at epochs 0, 5, 10, 15, 20 and 24; here there are 4 of these.
+    assert decided == [0] * 15 + [1, 2, 3, 6, 6]
+    assert (prepared.search.standing().alive["normal"].sum(-1) == 1).all()
+
+
+def test_a_warm_up_as_long_as_the_first_stage_is_refused(staged):
+    staged(FRESH)
+    for share in (0.5, 0.9):
+        with pytest.raises(ConfigError, match=r"stage, which has 2; use a --warmup below 0\.375$"):
+            prepare(tiny(**(SMALL | {"warmup": share})), stripes())
+    assert prepare(tiny(**(SMALL | {"warmup": 0.25})), stripes()).game.epochs == 1
+
+
 def test_a_forged_stage_is_refused(staged):
     staged(FRESH)
     prepared = prepare(tiny(**SMALL), stripes())

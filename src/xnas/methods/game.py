@@ -26,6 +26,7 @@ class Game:
     examples: int
     """Size of the validation half, d."""
     epochs: int
+    """In which mixtures learn: those of a warm-up are not among them."""
     batch_size: int
     replications: Mapping[str, int]
     """Cells that share a mixture, by kind: r_c."""
@@ -57,7 +58,7 @@ class Game:
     A method that a stage makes afresh keeps the others at weight 0.
     """
     stages: tuple[int, ...] = ()
-    """Epochs of every stage of the search, as it will be played; empty: one stage."""
+    """Epochs of every stage of the search, as it will be played, with its warm-up; empty: one stage."""
     stage: int = 0
     """In which of them the method is made, from 0."""
     partial_channels: int = 1

@@ -126,12 +126,12 @@ class Projected:
 
     def due(self, epoch: int) -> int:
         """How many decisions of each kind come after an epoch; without a second stage all at the end."""
-        total = self.steps
+        total, last = self.steps, self.game.epochs - 1
         if len(self.game.stages) < 2:
-            return total if epoch == self.game.epochs - 1 else 0
-        first = self.game.stages[0]
-        times = decision_epochs(total, self.game.stages[1])
-        return times.count(epoch + 1 - first)
+            return total if epoch == last else 0
+        tuning = min(self.game.stages[1], self.game.epochs)
+        begin = last - tuning  # after this epoch; those of the stage before have no warm-up here
+        return [max(0, begin + k) for k in decision_epochs(total, tuning)].count(epoch)
 
     @property
     def steps(self) -> int:

@@ -126,7 +126,7 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         backend = "fused" if gpu else "reference"
     if backend == "captured" and not gpu:
         raise ConfigError("backend captured needs a GPU; use --backend reference or auto")
-    return SearchPlan(
+    plan = SearchPlan(
         options=options,
         epochs=epochs,
         batch_size=batch,
@@ -146,6 +146,19 @@ def resolve(options: SearchConfig, *, examples: int, device: torch.device) -> Se
         stages=stages,
         notes=tuple(notes),
     )
+    _require_learning(plan)
+    return plan
+
+
+def _require_learning(plan: SearchPlan) -> None:
+    """Raise if the warm-up leaves the method of the first stage no epoch to learn in."""
+    first, warm = plan.stages[0].game.epochs, plan.warmup_epochs
+    if warm >= first:
+        most = math.floor(1000 * (first - 0.5) / plan.epochs) / 1000  # shares of epochs are rounded
+        raise ConfigError(
+            f"a warm-up of {warm} epochs leaves nothing of the first stage, which has {first}; use a "
+            f"--warmup below {most:g}"
+        )
 
 
 def is_single_level(options: SearchConfig) -> bool:
