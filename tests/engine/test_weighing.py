@@ -98,3 +98,22 @@ def test_dropout_acts_on_what_the_method_weighs_by():
     (dropped, whole), mask = seen, search.supernet.identities("normal")
     assert set(dropped["normal"][:, mask].unique().tolist()) == {0.0, 2.0}
     assert set(whole["normal"].unique().tolist()) == {1.0}
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("chances", [{"skip_dropout": "0.5"}, {"expert_dropout": 0.5}])
+@pytest.mark.parametrize("space", SPACES)
+def test_channels_that_bypass_the_experts_are_not_dropped_with_them(space, chances, fused):
+    search = hooked(Fixed, **{**space, "channels": 4}, **chances, partial_channels=2, fused=fused)
+    search.method.given = {"weights": None, "rewards": None}
+    seen = []
+    forward = search.supernet.forward
+    search.supernet.forward = lambda x, weights: (seen.append(weights), forward(x, weights))[1]
+    play_round(search)
+    step, rewards = seen
+    for kind, mixture in search.mixtures.items():
+        experts = mixture.shape[1]
+        assert rewards[kind].shape[-1] == experts
+        assert (step[kind][..., :experts] == 0).any()
+        ones = torch.ones_like(step[kind][..., 0])
+        torch.testing.assert_close(step[kind][..., experts], ones)  # beta of an edge without weights

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import max_pool2d
 
 from xnas import ConfigError
-from xnas.nn.partial import PartialForecaster, require_divisible, shuffled
+from xnas.nn.partial import PartialForecaster, require_divisible, shuffled, with_bypass
 
 
 def test_channels_are_shuffled_in_groups():
@@ -30,6 +30,18 @@ def test_a_part_is_mixed_and_the_rest_goes_by_with_the_weight_of_the_edge(stride
     out = forecaster(x, each)
     torch.testing.assert_close(out[1], 2 * expected[1])
     assert not out[2].any()
+
+
+def test_one_more_column_weighs_the_bypass():
+    forecaster = PartialForecaster({"a": nn.Identity(), "b": nn.ReLU()}, channels=4, parts=2)
+    x, w = torch.randn(3, 4, 2, 2), torch.tensor([0.0, 0.5])  # the first was dropped
+    expected = shuffled(torch.cat([0.5 * x[:, :2].relu(), 0.9 * x[:, 2:]], 1), 2)
+    wider = with_bypass(w, torch.tensor([0.4, 0.5]))
+    assert wider.tolist() == pytest.approx([0.0, 0.5, 0.9])
+    torch.testing.assert_close(forecaster(x, wider), expected)
+    torch.testing.assert_close(forecaster(x, wider.expand(3, 3)), expected)
+    with pytest.raises(ConfigError, match=r"got \(4,\)"):
+        forecaster(x, torch.ones(4))
 
 
 def test_the_gradient_of_a_weight_counts_what_goes_by():

@@ -22,7 +22,7 @@ from fused_cases import on_gpu
 
 from xnas import split_parameters
 from xnas.kernels import fan_out, fan_out_gradients, language, rewards, square_weights
-from xnas.nn.partial import shuffled
+from xnas.nn.partial import shuffled, with_bypass
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,24 @@ def test_what_goes_by_has_the_weight_of_its_edge():
     torch.testing.assert_close(fused(images, mixtures), plain(images, mixtures), **EXACT)
     whole = {NORMAL: plain.spread()[NORMAL]}
     assert not torch.allclose(fused(images, whole), fused(images, mixtures))
+
+
+def test_one_more_column_weighs_the_bypass():
+    plain, fused = pair_of(WITH_NONE, seed=2, channels=4, partial_channels=2)
+    fused.fuse()
+    images, labels = batch_of(plain)
+    u = plain.spread()[NORMAL]
+    wider = with_bypass(u * torch.rand_like(u), torch.rand_like(u))
+    found = []
+    for net in (plain, fused):
+        weights = wider.clone().requires_grad_()
+        logits = net(images, {NORMAL: weights})
+        (gradient,) = torch.autograd.grad(torch.nn.functional.cross_entropy(logits, labels), [weights])
+        found.append((logits, gradient))
+    (expected, gradients), (logits, same) = found
+    torch.testing.assert_close(logits, expected, **EXACT)
+    torch.testing.assert_close(same, gradients, **EXACT)
+    assert gradients[..., -1].abs().max() > 1e-3
 
 
 def test_a_search_continues_after_a_wipe():

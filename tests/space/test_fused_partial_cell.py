@@ -22,6 +22,7 @@ from fused_cases import (
 )
 
 from xnas import split_parameters
+from xnas.nn.partial import with_bypass
 from xnas.space.fused_cell import FusedCell
 from xnas.space.fused_partial_cell import FusedPartialCell, fused_cell
 from xnas.space.supernet import Supernet
@@ -41,6 +42,18 @@ def test_it_computes_what_the_modules_do(space, sizes, size):
     fused.fuse()
     assert fused.fused
     assert_same(plain, fused, batch_of(plain, size=size))
+
+
+def test_one_more_column_weighs_the_bypass():
+    plain, fused = pair_of(WITH_NONE, channels=4, partial_channels=2)
+    fused.fuse()
+    wider = {kind: with_bypass(u, torch.rand_like(u)) for kind, u in uneven(plain).items()}
+    _, _, rewards = assert_same(plain, fused, batch_of(plain), wider)
+    assert all(r[..., -1].abs().max() > 1e-3 for r in rewards.values())
+    narrow = {kind: with_bypass(u, u) for kind, u in uneven(plain).items()}
+    images, _ = batch_of(plain)
+    summed = {kind: u[..., :-1] for kind, u in narrow.items()}
+    torch.testing.assert_close(fused(images, narrow), fused(images, summed))
 
 
 @pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])

@@ -14,6 +14,7 @@ from torch import Tensor
 from xnas.engine.interfaces import Replicated
 from xnas.methods import Weighing
 from xnas.methods.protocol import Step
+from xnas.nn.partial import with_bypass
 
 if TYPE_CHECKING:
     from xnas.engine.search import Search
@@ -51,7 +52,7 @@ def dropped(search: Search, weights: dict[str, Tensor] | None) -> dict[str, Tens
     Departure: a guard against collapse that the paper does not have. One draw for each edge, cell and
     step; without it the supernet leans on its skip connections, and mixtures follow. By default these
     alone are dropped. With `expert_dropout` every expert may be, by a draw of its own, an identity with
-    the larger of the two probabilities.
+    the larger of the two probabilities. Channels that bypass the experts are never dropped.
     """
     supernet, settings, chance = search.replicated, search.settings, search.keep_chance
     nothing_goes = max(*settings.skip_dropout, settings.expert_dropout) == 0
@@ -66,4 +67,6 @@ def dropped(search: Search, weights: dict[str, Tensor] | None) -> dict[str, Tens
             continue
         drawn = chance.expand(u.shape[:2]).bernoulli(generator=search.dropout)
         kept[kind] = u * torch.where(supernet.identities(kind), drawn[..., None] / chance, 1.0)
+    if getattr(supernet, "partial_channels", 1) > 1:
+        return {kind: with_bypass(kept[kind], u) for kind, u in weights.items()}
     return kept

@@ -3,7 +3,8 @@
 Of C channels the first C/K are mixed, the others go by, at stride 2 through a 2x2 max pool. Both are
 joined and shuffled in K groups, so that the next forecaster mixes other channels. What goes by counts as
 much as all experts together: with weights w it is multiplied by Σ w_i, which is 1 for a mixture, and
-the weight of the edge where edges have weights.
+the weight of the edge where edges have weights. Where experts are dropped from w by chance, one more
+column of w has the sum before that, so that the bypass stays as it is.
 """
 
 from __future__ import annotations
@@ -29,14 +30,32 @@ class PartialForecaster(Forecaster):
         self.searched, self.parts, self.stride = channels // parts, parts, stride
 
     def forward(self, x: Tensor, mixture: Tensor | None = None) -> Tensor:
-        """Return (batch, channels, h, w) for `x`; `mixture` as in `Forecaster`."""
+        """Return (batch, channels, h, w) for `x`; `mixture` as in `Forecaster`, or a column wider."""
+        weight = None
+        if mixture is not None:
+            mixture, weight = split_weights(mixture, len(self.names))
         mixed = super().forward(x[:, : self.searched], mixture)
-        assert mixture is not None  # noqa: S101 - or forward would have raised
+        assert weight is not None  # noqa: S101 - or forward would have raised
         rest = x[:, self.searched :]
         if self.stride == 2:
             rest = max_pool2d(rest, 2, ceil_mode=True)
-        weight = mixture.sum(-1).to(mixed.dtype).reshape(-1, 1, 1, 1)
+        weight = weight.to(mixed.dtype).reshape(-1, 1, 1, 1)
         return shuffled(torch.cat([mixed, weight * rest], dim=1), self.parts)
+
+
+def split_weights(mixture: Tensor, experts: int) -> tuple[Tensor, Tensor]:
+    """The weights of experts (..., experts), and that of the bypass (...).
+
+    The latter is the column after those of the experts if there is one, else the sum of the weights.
+    """
+    if mixture.shape[-1] == experts + 1:
+        return mixture[..., :experts], mixture[..., experts]
+    return mixture, mixture.sum(-1)
+
+
+def with_bypass(weights: Tensor, before: Tensor) -> Tensor:
+    """Weights (..., experts) with one more column: the bypass weighs as `before`, of their shape."""
+    return torch.cat([weights, before.sum(-1, keepdim=True)], dim=-1)
 
 
 def shuffled(x: Tensor, groups: int) -> Tensor:

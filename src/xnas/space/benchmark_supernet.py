@@ -82,7 +82,7 @@ class BenchmarkSupernet(ParentNetwork):
         require_divisible(channels, partial_channels)
         require_sizes(num_classes=num_classes, in_chans=in_chans, cells=cells, channels=channels)
         super().__init__(space, {CellKind.NORMAL.value: STAGES * cells})
-        self.cells_per_stage = cells
+        self.cells_per_stage, self.partial_channels = cells, partial_channels
         self.fused_cells: FusedCells | None = None
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)

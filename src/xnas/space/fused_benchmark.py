@@ -27,7 +27,7 @@ from xnas.errors import ConfigError
 from xnas.kernels.fan_out import Routes
 from xnas.nn import Forecaster
 from xnas.nn.operations import PlainConvolution
-from xnas.nn.partial import PartialForecaster
+from xnas.nn.partial import PartialForecaster, split_weights
 from xnas.space.benchmark_passes import POINTWISE, SQUARE, CellPass, KernelPass, Setting, StatePass
 from xnas.space.cell_genotype import NONE
 from xnas.space.packing import pack, pack_buffers
@@ -146,6 +146,7 @@ class FusedCells:
         self.cells_a_stage = len(stages[0])
         first = stages[0][0][0]
         self.groups = first.parts if isinstance(first, PartialForecaster) else 1
+        self.experts = len(space.operations)
         self.tracked = pack_buffers(norms, "num_batches_tracked") if norms else None
         self._lay_out(space)
 
@@ -228,9 +229,10 @@ class PartialForward(Forward):
     def __init__(
         self, cells: FusedCells, mixtures: Tensor, *, training: bool, dtype: torch.dtype
     ) -> None:
-        """What goes by counts as much as all experts of its edge together."""
+        """The bypass weighs as much as all experts of its edge together, or as one more column says."""
+        mixtures, passing = split_weights(mixtures, cells.experts)
         super().__init__(cells, mixtures, training=training, dtype=dtype)
-        self.passing = mixtures.sum(-1).to(dtype).unbind(0)
+        self.passing = passing.to(dtype).unbind(0)
 
     def __call__(self, x: Tensor) -> Tensor:
         """The output of the next cell for images (batch, channels, height, width)."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool2d
 
-from xnas.nn.partial import PartialForecaster
+from xnas.nn.partial import PartialForecaster, split_weights
 from xnas.space.cell import SearchCell
 from xnas.space.cell_genotype import INPUTS
 from xnas.space.fused_cell import FusedCell, channels_last, computed_nodes
@@ -48,7 +48,7 @@ class FusedPartialCell:
         first = cell.forecaster(0)
         assert isinstance(first, PartialForecaster)  # noqa: S101 - for the type checker
         self.cell, self.searched, self.groups = cell, first.searched, first.parts
-        self.stride = first.stride
+        self.stride, self.experts = first.stride, len(first.names)
         nodes = sorted({node for _, node in cell.edges})
         self.parts = [self._parts_of(node) for node in nodes]
 
@@ -58,12 +58,13 @@ class FusedPartialCell:
         return [leaf for parts in self.parts for part in parts for leaf in part.tables.leaves]
 
     def __call__(self, before_that: Tensor, previous: Tensor, mixture: Tensor) -> Tensor:
-        """Output (batch, nodes x channels, ...); `mixture` is (edges, experts)."""
+        """Output (batch, nodes x channels, ...); `mixture` is (edges, experts), or a column wider."""
         older = channels_last(self.cell.prepare_before_that(before_that))
         newer = channels_last(self.cell.prepare_previous(previous))
         states = [older, newer]
         bypass = [self._halved(state[..., self.searched :]) for state in states]
-        weights = mixture.sum(-1).to(newer.dtype)
+        mixture, weights = split_weights(mixture, self.experts)
+        weights = weights.to(newer.dtype)
         for parts in self.parts:
             mixed = reduce(torch.add, [self._mixed(part, states, mixture) for part in parts])
             edges = slice(parts[0].edges.start, parts[-1].edges.stop)

@@ -30,6 +30,10 @@ class ParentNetwork(nn.Module, ABC):
     of the space. Everything else that a subclass adds is a weight.
     """
 
+    partial_channels = 1
+    """K: 1/K of the channels of a cell pass the experts. Above 1, `forward` takes mixtures with one more
+    column, the weight of the channels that do not (`nn.partial`)."""
+
     def __init__(self, space: SearchSpace, replications: Mapping[str, int]) -> None:
         """`replications` is the number of cells of each kind, r_c of Sec. 3.1."""
         super().__init__()

@@ -69,7 +69,7 @@ class Supernet(ParentNetwork):
             )
         kinds = cell_kinds(cells)
         super().__init__(space, {kind.value: kinds.count(kind) for kind in space.kinds})
-        self.kinds = kinds
+        self.kinds, self.partial_channels = kinds, partial_channels
         stem = channels * min(in_chans, 3)
         self.stem = nn.Sequential(
             nn.Conv2d(in_chans, stem, 3, padding=1, bias=False), nn.BatchNorm2d(stem)
