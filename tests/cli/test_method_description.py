@@ -28,8 +28,14 @@ def test_needs_follow_from_recipe_and_stages():
     assert needs_of(METHODS["gaea"]) == "-"
     assert needs_of(METHODS["snas"]) == "single level"
     assert needs_of(METHODS["darts2"]) == "fp32"
-    assert needs_of(METHODS["drnas-progressive"]) == "stages"
-    assert needs_of(METHODS["random"]) == "measurements"
+    assert needs_of(METHODS["drnas-progressive"]) == "stages, multiples of 12 channels"  # K 6 and 4
+    assert needs_of(METHODS["pc-darts"]) == needs_of(METHODS["gaea-pc"]) == "multiples of 4 channels"
+
+
+def test_measurements_are_what_decides_at_the_end_of_epochs_not_what_a_round_looks_at():
+    assert needs_of(METHODS["random"]) == needs_of(METHODS["xnas-pt"]) == "measurements"
+    assert needs_of(METHODS["darts-pt"]) == "stages, measurements"
+    assert needs_of(METHODS["proxyless-rl"]) == "-"
 
 
 def test_departures_stand_in_the_rule():

@@ -9,7 +9,7 @@ from method_games import ROUNDS, SPACE, Player, build, noise, play
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from xnas import ConfigError, RoundError
-from xnas.methods import METHODS, ExpertAdvice
+from xnas.methods import METHODS, EpochAware, EpochClosing, ExpertAdvice
 from xnas.methods.logits import Logits
 
 GAINS = torch.tensor([0.0, 0.1, 0.0, -0.2, 0.0])
@@ -70,6 +70,17 @@ class OnTheHost(TorchDispatchMode):
         if not self.spared and any(word in name for word in self.refused):
             raise AssertionError(f"a captured hook calls {name}")
         return func(*args, **(kwargs or {}))
+
+
+class Looks:
+    """Measures that all weights are equally accurate, and counts how often."""
+
+    def __init__(self):
+        self.draw, self.measured = torch.Generator().manual_seed(0), 0
+
+    def accuracy(self, weights, batches=None):  # noqa: ARG002 - as the protocol has it
+        self.measured += 1
+        return 0.5
 
 
 def snapshot(mixtures):
@@ -220,6 +231,15 @@ class TestEveryMethod:
             assert torch.equal(method.alive(mixture) | mask, mask)
             assert (mixture[~mask] == 0).all()
             assert all((weights[kind][..., ~mask] == 0).all() for weights in player.seen)
+
+    def test_says_whether_measurements_decide(self, name):
+        looks = Looks()
+        _, method = build(name)
+        if isinstance(method, EpochAware):
+            method.begin_epoch(19)
+        if isinstance(method, EpochClosing):
+            method.close_epoch(looks)
+        assert (looks.measured > 0) == METHODS[name].measures
 
     def test_permuting_experts_permutes_what_it_computes(self, name):
         order = torch.tensor([3, 0, 4, 1, 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -113,8 +114,11 @@ def needs_of(entry: RegisteredMethod) -> str:
         needs.append("fp32")
     if _stages(entry):
         needs.append("stages")
-    if "then F" in entry.costs or entry.costs.endswith("+ F"):
+    if entry.measures:
         needs.append("measurements")
+    parts = [recipe.partial_channels, *(stage.partial_channels for stage in _stages(entry))]
+    if (divisor := math.lcm(*(part or 1 for part in parts))) > 1:
+        needs.append(f"multiples of {divisor} channels")
     return ", ".join(needs) or "-"
 
 

@@ -82,6 +82,7 @@ METHODS.add(
     summary="DARTS whose operations are those that accuracy misses most, trained between decisions",
     paper=PAPER,
     costs="W + M, then F",
+    measures=True,
 )
 METHODS.add(
     "darts-pt-quick",
@@ -90,6 +91,7 @@ METHODS.add(
     summary="darts-pt that decides everything after the last epoch",
     paper=PAPER,
     costs="W + M, then F",
+    measures=True,
 )
 METHODS.add(
     "darts-pt-blank",
@@ -98,6 +100,7 @@ METHODS.add(
     summary="the same from mixtures that never learn: a control",
     paper=PAPER,
     costs="W, then F",
+    measures=True,
 )
 METHODS.add(
     "xnas-pt",
@@ -106,4 +109,5 @@ METHODS.add(
     summary="XNAS whose operations are those that accuracy misses most",
     paper=PAPER,
     costs="W + M, then F",
+    measures=True,
 )

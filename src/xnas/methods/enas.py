@@ -163,4 +163,5 @@ METHODS.add(
     summary="a controller learns which cells of a shared supernet are accurate",
     paper="Pham et al., 2018, arXiv:1802.03268",
     costs="W + F",
+    measures=True,
 )

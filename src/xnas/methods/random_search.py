@@ -92,4 +92,5 @@ METHODS.add(
     summary="trains cells drawn uniformly, and takes the best of many: no learning",
     paper="Li and Talwalkar, 2019, arXiv:1902.07638",
     costs="W, then F",
+    measures=True,
 )

@@ -32,6 +32,8 @@ class RegisteredMethod:
     """Authors, year and number in arXiv."""
     costs: str = ""
     """Passes in a round, as `W + M`: W by the weights, M by the mixtures, J by both, F forward only."""
+    measures: bool = False
+    """Whether measurements at the end of epochs decide which operations and edges a cell keeps."""
 
     def __call__(self, mixtures: Mapping[str, nn.Parameter], game: Game) -> Method:
         """Return a method that learns `mixtures`, parameters (forecasters, experts) by kind of cell."""
@@ -60,10 +62,17 @@ class Methods(Registry[RegisteredMethod]):
         summary: str = "",
         paper: str = "",
         costs: str = "",
+        measures: bool = False,
     ) -> None:
         """Register a factory (mixtures by kind, game) -> method; `replace` an entry of that name."""
         entry = RegisteredMethod(
-            factory=value, recipe=recipe, stages=stages, summary=summary, paper=paper, costs=costs
+            factory=value,
+            recipe=recipe,
+            stages=stages,
+            summary=summary,
+            paper=paper,
+            costs=costs,
+            measures=measures,
         )
         super().add(name, entry, replace=replace)
 
