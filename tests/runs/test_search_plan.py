@@ -65,6 +65,29 @@ def test_a_space_has_its_own_guards_and_epochs():
     assert (benchmark.guards, benchmark.epochs) == (SKIPS_DROPPED, 50)
 
 
+def test_a_projection_of_xnas_has_its_guards_and_epochs_but_chooses_edges_itself():
+    for space in ("darts", "nasbench201"):
+        for examples in (25_000, 1000):
+            inner = planned(examples, space=space)
+            plan = planned(examples, space=space, method="xnas-pt")
+            assert plan.guards == replace(inner.guards, edges="share")
+            assert (plan.epochs, plan.warmup_epochs) == (inner.epochs, inner.warmup_epochs)
+    assert planned(25_000, method="xnas-pt", faithful=True).guards == UNGUARDED
+
+
+def test_guards_belong_to_methods_that_are_registered_with_them(monkeypatch):
+    assert {name for name in METHODS if METHODS[name].guarded} == {"xnas", "xnas-pt"}
+    monkeypatch.setitem(METHODS._entries, "mine", RegisteredMethod(factory=Darts, guarded=True))
+    assert planned(25_000, method="mine").guards == ALL_GUARDS
+
+
+@pytest.mark.parametrize("method", ["xnas-pt", "darts-pt", "random", "enas"])
+def test_methods_that_measure_refuse_to_have_edges_chosen_by_absence(method):
+    with pytest.raises(ConfigError, match=f"method {method} chooses edges by measurements of its own"):
+        planned(method=method, edges="absence")
+    assert planned(method="gaea", edges="absence").guards.edges == "absence"
+
+
 def test_with_few_images_every_space_pays_at_the_best_temperature():
     few, many = (planned(count, space="nasbench201") for count in (OVERFITS_BELOW - 1, OVERFITS_BELOW))
     assert few.guards == replace(SKIPS_DROPPED, best_temperature=True)

@@ -8,7 +8,9 @@ whose absence hurts least until two are left. Kinds of cells take turns.
 *darts-pt* trains weights and logits for 5 epochs between decisions, at a tenth of the rate and with
 fresh momenta, and measures on the whole validation half. *darts-pt-quick* decides after the last epoch,
 with 20 batches for each measurement. *darts-pt-blank* is its control, in which the logits never learn,
-and *xnas-pt* decides on top of XNAS.
+and *xnas-pt* decides on top of XNAS: the search is that of *xnas* with the guards of its space, but for
+the one that chooses edges. Limits on the model charge its operations no prices; they only narrow the
+choice of the cell.
 
 Departure: `none` is never kept, as in all cells here.
 
@@ -26,7 +28,7 @@ from torch import nn
 from xnas.methods.game import Game
 from xnas.methods.logits import PrunedLogits
 from xnas.methods.projection import Projected, ProjectedExperts, ProjectedLogits
-from xnas.methods.recipe import Recipe, Stage
+from xnas.methods.recipe import Stage
 from xnas.methods.recipes import BENCHMARK, DARTS, by_space
 from xnas.methods.registered import METHODS
 from xnas.methods.xnas import xnas
@@ -105,9 +107,9 @@ METHODS.add(
 METHODS.add(
     "xnas-pt",
     xnas_pt,
-    recipe=Recipe(skip_dropout="0.5"),
     summary="XNAS whose operations are those that accuracy misses most",
     paper=PAPER,
     costs="W + M, then F",
     measures=True,
+    guarded=True,
 )

@@ -34,6 +34,8 @@ class RegisteredMethod:
     """Passes in a round, as `W + M`: W by the weights, M by the mixtures, J by both, F forward only."""
     measures: bool = False
     """Whether measurements at the end of epochs decide which operations and edges a cell keeps."""
+    guarded: bool = False
+    """Whether a search space's guards against collapse, and its number of epochs, are the defaults."""
 
     def __call__(self, mixtures: Mapping[str, nn.Parameter], game: Game) -> Method:
         """Return a method that learns `mixtures`, parameters (forecasters, experts) by kind of cell."""
@@ -63,6 +65,7 @@ class Methods(Registry[RegisteredMethod]):
         paper: str = "",
         costs: str = "",
         measures: bool = False,
+        guarded: bool = False,
     ) -> None:
         """Register a factory (mixtures by kind, game) -> method; `replace` an entry of that name."""
         entry = RegisteredMethod(
@@ -73,6 +76,7 @@ class Methods(Registry[RegisteredMethod]):
             paper=paper,
             costs=costs,
             measures=measures,
+            guarded=guarded,
         )
         super().add(name, entry, replace=replace)
 

@@ -76,4 +76,5 @@ METHODS.add(
     summary="prediction with expert advice: exponentiated gradients, and wipeout",
     paper="Nayman et al., 2019, arXiv:1906.08031",
     costs="W + M",
+    guarded=True,
 )

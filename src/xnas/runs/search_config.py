@@ -42,7 +42,8 @@ class SearchConfig(ImageRunOptions):
     """Search space: darts, nasbench201, or one that your code has registered."""
     epochs: int | None = option(None, at_least(1))
     """Passes over the validation half of the images. Default: 20 on space darts and 50 on nasbench201,
-    or more to reach 1000 rounds (batches); 50 with --method darts and with --faithful."""
+    or more to reach 1000 rounds (batches); with other methods than xnas and xnas-pt the method's, or 50;
+    50 with --faithful."""
     batch_size: int | None = option(None, at_least(2), at_most(1 << 20))
     """Images per batch. Default: chosen for about 20 rounds per epoch, between 8 and 96."""
     cells: int | None = option(None, at_most(1000))
@@ -84,22 +85,22 @@ class SearchConfig(ImageRunOptions):
     """Count one round per update, or one per sample and cell as the paper does."""
     skip_dropout: str | None = option(None, group="Method")
     """Probability of dropping a skip connection while network weights are trained: a number, or FROM:TO
-    such as 0.6:0 to fade it out. Default: 0.5 for method xnas; 0 for other methods and with
+    such as 0.6:0 to fade it out. Default: 0.5 for methods xnas and xnas-pt; 0 for other methods and with
     --faithful."""
     expert_dropout: float | None = option(None, SHARE, group="Method")
     """Probability of dropping each operation of an edge while network weights are trained, so that each
-    learns to work alone. Default: 0.5 for method xnas on space darts, else 0."""
+    learns to work alone. Default: 0.5 for methods xnas and xnas-pt on space darts, else 0."""
     best_temperature: bool | None = option(None, group="Method")
     """Compute rewards at the softmax temperature that fits each validation batch best, so that an
-    overconfident network does not distort them. Default for method xnas: yes on space darts, and with
-    fewer than 5000 images in a half; else no."""
+    overconfident network does not distort them. Default for methods xnas and xnas-pt: yes on space
+    darts, and with fewer than 5000 images in a half; else no."""
     warmup: float | None = option(None, SHARE, group="Method")
     """Fraction of the epochs, at the start, in which only the network weights are trained. Default: 0.18
-    for method xnas on space darts, else 0."""
+    for methods xnas and xnas-pt on space darts, else 0."""
     edges: Literal["absence", "share"] | None = option(None, group="Method")
     """How each node's final edges are chosen: by how much the validation loss rises without them
-    (absence), or by the weight of their best operation (share). Default: absence for xnas on darts, else
-    share."""
+    (absence), or by the weight of their best operation (share). Default: absence for method xnas on
+    space darts, else share. Methods that decide by measurements, such as xnas-pt, refuse absence."""
     include_none: bool | None = option(None, group="Method")
     """Add the operation none (no connection) to the space. Default: yes for method darts, and with
     --faithful on space nasbench201; else no."""

@@ -170,12 +170,12 @@ def is_single_level(options: SearchConfig) -> bool:
 
 def _guarded(options: SearchConfig) -> bool:
     """Whether the guards of the space are on unless the user says otherwise."""
-    return options.method == "xnas" and not options.faithful
+    return METHODS[options.method].guarded and not options.faithful
 
 
 def _guards(options: SearchConfig, recipe: Recipe, examples: int, notes: list[str]) -> Guards:
-    """The guards that the user set; the others are the space's for xnas, and the method's for others."""
-    guarded = _guarded(options)
+    """The guards that the user set; the others are the space's if the method has them, else its own."""
+    guarded, measures = _guarded(options), METHODS[options.method].measures
     usual = SPACES[options.space].defaults.guards if guarded else UNGUARDED
     if recipe.skip_dropout is not None and not options.faithful:
         usual = replace(usual, skip_dropout=recipe.skip_dropout)
@@ -183,6 +183,13 @@ def _guards(options: SearchConfig, recipe: Recipe, examples: int, notes: list[st
         usual = replace(usual, best_temperature=True)
         if options.best_temperature is None:
             notes.append(f"rewards at the best temperature, as {examples} images are few")
+    if measures:
+        usual = replace(usual, edges="share")
+    if measures and options.edges == "absence":
+        raise ConfigError(
+            f"the method {options.method} chooses edges by measurements of its own; leave out "
+            "--edges absence"
+        )
     given = {guard.name: getattr(options, guard.name) for guard in fields(Guards)}
     return replace(usual, **{name: value for name, value in given.items() if value is not None})
 
