@@ -22,6 +22,9 @@ def test_a_recipe_is_the_numbers_that_it_fixes():
     )
     assert stage_words(Stage(epochs=3, cells=5)) == "epochs 3, cells 5"
     assert stage_words(Stage(epochs=3, fresh_weights=False)) == "epochs 3, keeps the weights"
+    assert stage_words(Stage(epochs=3, experts=2, fresh_method=False)) == (
+        "epochs 3, experts 2, keeps the method"
+    )
 
 
 def test_needs_follow_from_recipe_and_stages():

@@ -27,10 +27,6 @@ def test_a_recipe_says_what_is_wrong_with_it(arguments, words):
             {"epochs": 1, "cells": 11, "fresh_weights": False},
             r"keeps its sizes, got .* \(11, None, None\); leave them out, or set fresh_weights=True",
         ),
-        (
-            {"epochs": 1, "experts": 3, "fresh_method": False},
-            "keeps its experts, got experts=3; leave it out, or set fresh_method=True",
-        ),
     ],
 )
 def test_a_stage_says_what_is_wrong_with_it(arguments, words):

@@ -27,6 +27,7 @@ KEPT = (
     Stage(epochs=2, weights_lr=0.01, final_weights_lr=0.01, fresh_weights=False, fresh_method=False),
 )
 GROWN = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, fresh_method=False))
+NARROWED = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, experts=2, fresh_method=False))
 SMALL = {"method": "staged", "space": "nasbench201", "channels": 2, "cells": None, "epochs": 4}
 
 
@@ -37,6 +38,10 @@ class Obedient(Plain):
         super().__init__(mixtures, game)
         for kind, alive in game.alive.items():
             self.dead[kind] = ~alive
+        self.write()
+
+    def wipe(self, mixture, experts):
+        self.dead[self.kind_of(mixture)] |= experts
         self.write()
 
 
@@ -119,7 +124,34 @@ def test_a_kept_method_learns_on_in_a_grown_supernet(staged):
     assert not torch.equal(mixture, before)
 
 
-@pytest.mark.parametrize("stages", [FRESH, KEPT, GROWN])
+def test_a_kept_method_learns_on_with_the_strongest_experts(staged):
+    staged(NARROWED)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    before = first.search.mixtures["normal"].detach().clone()
+    second = first.following()
+    assert second.search.method is first.search.method
+    alive = second.search.method.alive(second.search.mixtures["normal"])
+    strongest = torch.zeros_like(alive).scatter(1, before.topk(2).indices, value=True)
+    assert torch.equal(alive, strongest)
+    expected = before * alive / (before * alive).sum(-1, keepdim=True)  # what was learned is kept
+    torch.testing.assert_close(second.search.mixtures["normal"].detach(), expected)
+    assert (expected[alive] != 0.5).any()
+    names = second.search.supernet.space.operations
+    for edge in range(6):
+        for forecaster in second.search.supernet.forecasters_of("normal", edge):
+            assert [name in forecaster.experts for name in names] == alive[edge].tolist()
+    assert len(second.search.deleted) == 6 * 2
+    played(second, 1)
+
+
+def test_a_kept_method_that_cannot_wipe_is_refused_fewer_experts(staged):
+    staged(NARROWED, Plain)
+    first = played(prepare(tiny(**SMALL), stripes()), 2)
+    with pytest.raises(ConfigError, match=r"keeps the method Plain .* it has no wipe\(mixture, experts"):
+        first.following()
+
+
+@pytest.mark.parametrize("stages", [FRESH, KEPT, GROWN, NARROWED])
 def test_a_checkpoint_is_restored_in_its_stage_and_plays_on_alike(staged, stages):
     staged(stages)
     whole = played(prepare(tiny(**SMALL), stripes()), 2).following()

@@ -101,6 +101,7 @@ def stage_words(stage: Stage) -> str:
         if field.name not in ("fresh_weights", "fresh_method") and getattr(stage, field.name) is not None
     ]
     kept = [] if stage.fresh_weights else ["keeps the weights"]
+    kept += [] if stage.fresh_method else ["keeps the method"]
     return ", ".join(given + kept)
 
 

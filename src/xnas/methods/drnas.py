@@ -7,6 +7,9 @@ distribution function of Beta(b_j, B - b_j), of density f_j, the gradient of the
 
 and ∂α_j = ∂b_j · (1 if α_j > 0 else exp α_j). The belief is the mean b/B. As in the authors' code the
 regulariser is Adam's decay of 1e-3; `kl` is the other one that they offer.
+
+Departure: on the DARTS space this form has DARTS's batch and rates and searches all channels. No such
+recipe was published: the authors search that space in stages, as *drnas-progressive* does.
 """
 
 from __future__ import annotations

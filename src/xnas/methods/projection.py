@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ from xnas.methods.learner import take_over, whole_state
 from xnas.methods.logits import PrunedLogits
 from xnas.methods.passes import Looks, Passes
 from xnas.methods.paths import rows_of_nodes, without_none
-from xnas.methods.protocol import Method, Step
+from xnas.methods.protocol import Step, Wipeable
 from xnas.optim import ExpertsOptimizer
 from xnas.records import Ledger
 
@@ -34,13 +34,6 @@ T = TypeVar("T")
 QUICK_BATCHES = 20
 BETWEEN = 5
 """Epochs from one decision to the next."""
-
-
-class Wipeable(Method, Protocol):
-    """A method whose experts can be taken out one by one."""
-
-    def wipe(self, mixture: Tensor, experts: Tensor) -> None:
-        """Take out the experts of a mask (forecasters, experts), for good."""
 
 
 class Projected:

@@ -64,6 +64,14 @@ class Method(Protocol):
 
 
 @runtime_checkable
+class Wipeable(Method, Protocol):
+    """A method whose experts can be taken out one by one, by a stage or by measurements."""
+
+    def wipe(self, mixture: Tensor, experts: Tensor) -> None:
+        """Take out the experts of a mask (forecasters, experts), for good."""
+
+
+@runtime_checkable
 class ExpertAdvice(Method, Protocol):
     """A method that plays the paper's game: a rate from the horizon, clipped rewards, wipeout.
 

@@ -70,7 +70,7 @@ class Stage:
     channels: int | None = None
     experts: int | None = None
     """Experts with which each forecaster begins the stage: the strongest ones of the stage before, of
-    equals the later columns. None: all that are alive."""
+    equals the later columns. None: all that are alive. A method that is kept needs `wipe`."""
     partial_channels: int | None = None
     weights_lr: float | None = None
     """A rate of its own begins a schedule of its own, as fresh weights do; otherwise the schedule runs
@@ -91,11 +91,6 @@ class Stage:
             raise ConfigError(
                 "a stage that keeps its weights keeps its sizes, got cells, channels and partial "
                 f"channels {sizes}; leave them out, or set fresh_weights=True"
-            )
-        if self.experts is not None and not self.fresh_method:
-            raise ConfigError(
-                f"a stage that keeps its method keeps its experts, got experts={self.experts}; leave it "
-                "out, or set fresh_method=True"
             )
 
 

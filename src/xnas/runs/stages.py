@@ -22,6 +22,7 @@ from xnas.engine.restore import fitting
 from xnas.engine.search import Expert
 from xnas.errors import ConfigError
 from xnas.methods import METHODS, Game, Method, Recipe
+from xnas.methods.protocol import Wipeable
 from xnas.runs.experts_rates import parse_experts_lr
 from xnas.runs.method_settings import require_settings
 from xnas.runs.search_plan import SearchPlan
@@ -62,6 +63,8 @@ class StageBuilder:
             return None
         stage = self.plan.stages[number]
         supernet: Any = before.supernet
+        if not stage.fresh_method and stage.experts is not None:
+            wipe_out(before, left_out(before, stage.experts))
         gone = left_out(before, stage.experts) if stage.fresh_method else before.gone
         if stage.fresh_weights:
             supernet = build_supernet(self.plan, stage, self.images).to(self.device)
@@ -79,7 +82,7 @@ class StageBuilder:
             search.deleted = list(before.deleted)
         if not stage.fresh_method:
             search.settled_at = before.settled_at
-            gone = before.deleted
+            gone = left_out(before, None)
         there = set(search.deleted)
         remove_experts(search, [expert for expert in gone if expert not in there])
         return search, game
@@ -215,6 +218,20 @@ def left_out(search: Search, experts: int | None) -> list[Expert]:
             kept = columns[len(columns) - min(most, experts or most) :]
             found += [(kind, forecaster, c) for c in sorted(set(columns) - set(kept))]
     return found
+
+
+def wipe_out(search: Search, experts: Sequence[Expert]) -> None:
+    """Let the method, which lives on, wipe out experts; raises if it cannot."""
+    method = search.method
+    if not isinstance(method, Wipeable):
+        name = type(method).__name__
+        raise ConfigError(
+            f"a stage keeps the method {name} and begins with fewer experts, but it has no "
+            "wipe(mixture, experts); give it one, or let the stage have fresh_method=True"
+        )
+    alive = living(search.supernet, experts)  # type: ignore[arg-type]  # built here
+    for kind, mixture in search.mixtures.items():
+        method.wipe(mixture, ~alive[kind].to(mixture.device))
 
 
 def living(supernet: ParentNetwork, gone: Sequence[Expert]) -> dict[str, Tensor]:
