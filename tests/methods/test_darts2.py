@@ -96,3 +96,11 @@ def test_it_is_none_of_the_errors_of_public_code_nor_first_order():
     assert near(no_step, -0.952224, 0.457912)
     for wrong in (multiplied, stayed, no_step):
         assert (found - wrong).abs().max() > 1e-2
+
+
+def test_where_the_validation_loss_is_flat_nothing_is_learned():
+    class Flat(Toy):
+        def loss(self, half, w, u):
+            return super().loss(half, w, u) * (half == "train")
+
+    assert ahead_gradients(Flat())["normal"].tolist() == [[0.0, 0.0]]

@@ -44,7 +44,7 @@ def ahead_gradients(passes: Passes) -> dict[str, Tensor]:
     now = passes.see("train", by="weights")
     with passes.ahead(now.weights):
         there = passes.see("valid", by="both")
-    scale = DIFFERENCE / global_norm(there.weights)
+    scale = DIFFERENCE / above_zero(global_norm(there.weights))
     with passes.at(there.weights, scale):
         up = passes.see("train", by="mixtures").mixtures
     with passes.at(there.weights, -scale):
@@ -60,6 +60,11 @@ def global_norm(tensors: Iterable[Tensor]) -> Tensor:
     """The Euclidean norm of all tensors together, ()."""
     norm: Tensor = torch.stack([t.norm() for t in tensors]).norm()
     return norm
+
+
+def above_zero(norms: Tensor) -> Tensor:
+    """Norms by which one may divide: for a gradient of 0 the least positive number."""
+    return norms.clamp(min=torch.finfo(norms.dtype).tiny)
 
 
 def darts2(mixtures: Mapping[str, nn.Parameter], game: Game) -> SecondOrder:

@@ -18,7 +18,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from xnas.methods.darts2 import global_norm
+from xnas.methods.darts2 import above_zero, global_norm
 from xnas.methods.game import Game
 from xnas.methods.learner import Schedule
 from xnas.methods.logits import Logits
@@ -46,17 +46,13 @@ def alignment_gradient(gradients: Tensor) -> Tensor:
     total = directions.sum(0)
     across = total - directions * (directions @ total)[:, None]
     norms = gradients.flatten(1).norm(dim=1, keepdim=True)
-    delta = 2 / (cells * (cells - 1)) * across / _above_zero(norms)
+    delta = 2 / (cells * (cells - 1)) * across / above_zero(norms)
     return delta.reshape(gradients.shape)
 
 
 def _directions(gradients: Tensor) -> Tensor:
     flat = gradients.flatten(1)
-    return flat / _above_zero(flat.norm(dim=1, keepdim=True))
-
-
-def _above_zero(norms: Tensor) -> Tensor:
-    return norms.clamp(min=torch.finfo(norms.dtype).tiny)
+    return flat / above_zero(flat.norm(dim=1, keepdim=True))
 
 
 class Aligned(Logits):
@@ -70,7 +66,7 @@ class Aligned(Logits):
         if cells < 2:  # no other cell to agree with
             return
         delta = alignment_gradient(gradients)
-        scale = DIFFERENCE / _above_zero(global_norm([delta]))
+        scale = DIFFERENCE / above_zero(global_norm([delta]))
         shared = {kind: m.detach() for kind, m in self.mixtures.items()}
         belief = shared[NORMAL].expand(cells, -1, -1)
         sides = [
