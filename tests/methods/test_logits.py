@@ -1,8 +1,10 @@
 """Logits that Adam learns: the pull-back, what is drawn, ties between the dead and the living."""
 
+import pytest
 import torch
-from method_games import COMMON, near, one_edge, row
+from method_games import COMMON, ROUNDS, build, near, one_edge, play, row
 
+from xnas.methods import METHODS, LearnsLogits
 from xnas.methods.logits import gumbel, masked_softmax, one_hot_of, pull_back
 
 G = torch.tensor([COMMON["gradient"]], dtype=torch.float64)
@@ -43,3 +45,14 @@ def test_the_dead_have_no_weight_and_come_last():
     assert mixture[0, 2] == 0
     assert near(method.comparable_sums(mixture), 0.2, -0.1, -0.1)
     assert masked_softmax(row(0, 0, 9), torch.tensor([[True, True, False]])).tolist() == [[0.5, 0.5, 0]]
+
+
+@pytest.mark.parametrize("decay", [0.0, 1000.0])
+@pytest.mark.parametrize("name", [name for name in METHODS if isinstance(build(name)[1], LearnsLogits)])
+def test_numbers_stay_finite_at_the_largest_rate_and_decay_that_a_search_takes(name, decay):
+    mixtures, method = build(name, logits_lr=10.0, logits_weight_decay=decay)
+    play(mixtures, method, 10 * ROUNDS, epoch=9)
+    method.check()
+    for mixture in mixtures.values():
+        assert method.strengths(mixture).isfinite().all()
+        torch.testing.assert_close(mixture.sum(-1), torch.ones(4))

@@ -33,6 +33,8 @@ def test_skip_dropout_is_read_as_a_number_or_a_fall():
         ({"experts_lr": "paper,0.1", "space": "nasbench201"}, "reduction cells, .* are all normal"),
         ({"logits_lr": 0.0}, "logits-lr must be positive and finite, got 0.0"),
         ({"logits_weight_decay": -1.0}, "logits-weight-decay must be 0 or more and finite, got -1.0"),
+        ({"logits_lr": 1e30}, r"logits-lr must be at most 10, got 1e\+30"),
+        ({"logits_weight_decay": 1e4}, "logits-weight-decay must be at most 1,000, got 10000.0"),
         ({"relaxation": 0.0}, r"relaxation must lie in \(0, 1\], got 0.0"),
         ({"relaxation": 1.5}, r"relaxation must lie in \(0, 1\], got 1.5"),
         ({"reward_bound": 0.0}, r"reward-bound must be positive and below 1e\+09, got 0.0"),

@@ -68,10 +68,10 @@ class SearchConfig(ImageRunOptions):
     cells), matched-by-kind (higher for reduction than for normal cells, as in the paper), paper (the
     paper's count of rounds) or a number. NORMAL,REDUCTION sets one for each kind of cell. Default:
     matched; paper with --faithful."""
-    logits_lr: float | None = option(None, POSITIVE, group="Method")
+    logits_lr: float | None = option(None, POSITIVE, at_most(10), group="Method")
     """Adam's learning rate for the operation weights, with methods that learn them as logits, such as
     darts. Default: the method's."""
-    logits_weight_decay: float | None = option(None, NOT_NEGATIVE, group="Method")
+    logits_weight_decay: float | None = option(None, NOT_NEGATIVE, at_most(1000), group="Method")
     """Adam's weight decay for the operation weights, with methods that learn them as logits, such as
     darts. Default: the method's."""
     relaxation: float | None = option(None, RELAXATION, group="Method")
