@@ -1,11 +1,13 @@
 """OLES: both cosines, and operations that stand still."""
 
+from functools import partial
+
 import pytest
 import torch
 from method_games import build, game
 
 from xnas import uniform_mixture
-from xnas.methods.oles import Overfitting, plain_cosine, published_cosine
+from xnas.methods.oles import Overfitting, oles, plain_cosine, published_cosine
 from xnas.methods.passes import Seen
 
 G_T, G_V = torch.tensor([0.3, -0.1, 0.2]), torch.tensor([0.1, 0.2, 0.1])
@@ -24,6 +26,14 @@ def test_the_plain_cosine_is_over_all_weights_of_an_operation():
     pairs = [(G_T[:1], G_V[:1]), (G_T[1:].reshape(2, 1), G_V[1:].reshape(2, 1))]
     assert float(method.cosine(pairs)) == pytest.approx(0.327327, abs=6e-7)
     assert [float(x) for x in plain_cosine(G_T, G_T)] == pytest.approx([0.14] * 3)
+
+
+def test_a_variant_has_the_published_cosine_and_another_threshold():
+    mixtures = {"normal": uniform_mixture(4, 5)}
+    plain, published = oles(mixtures, game()), partial(oles, published=True)(mixtures, game())
+    assert (plain.published, plain.threshold, published.published) == (False, 0.4, True)
+    assert float(published.cosine([(G_T, G_V)])) == pytest.approx(0.891042, abs=6e-7)
+    assert oles(mixtures, game(), threshold=0.1).threshold == 0.1
 
 
 class Passes:

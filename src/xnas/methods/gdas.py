@@ -6,8 +6,9 @@ with G standard Gumbel noise, one draw for each step, and τ from 10 to 0.1 over
 three forms of ĝ. *exact* is g, which cells give for every living expert, drawn or not. *selected* is g
 for the drawn expert and 0 for the others, as in the authors' later `gdas_v1`. In *published*, their
 first code, the bare weight of every other expert is added to the feature map, so that ĝ is the same
-sum of the node's gradient for all of them; `straight_through` computes it from such a sum, and no
-search uses it.
+sum of the node's gradient for all of them. `partial(gdas, form="selected")` is the second form. The
+published one is a function only: `straight_through` computes it from such a sum, which cells do not
+give, so no search can use it.
 
 Experts that were not drawn get the gradient 0 in the weight step, and SGD still applies its decay and
 momentum to them, as it did in public code before PyTorch 2.0.

@@ -6,8 +6,8 @@ operation stand still for good. The rest is first-order DARTS.
 
 The authors' threshold of 0.4 belongs to their code's own cosine, that of g_t + g_v with g_t, because
 gradients are not cleared between the two, taken along the first dimension and averaged over the rest,
-with 21 values divided by 20. `published=True` computes that. The default is the plain cosine of the
-flattened gradients.
+with 21 values divided by 20. `partial(oles, published=True)` computes that. The default is the plain
+cosine of the flattened gradients.
 
 Departure: the threshold for plain cosines is not known. The default keeps 0.4, which freezes sooner.
 
@@ -147,9 +147,15 @@ class Overfitting(Logits):
         super().load_state_dict(state_dict)
 
 
-def oles(mixtures: Mapping[str, nn.Parameter], game: Game) -> Overfitting:
-    """DARTS that freezes operations by the plain cosine of their gradients."""
-    return Overfitting("oles", mixtures, game)
+def oles(
+    mixtures: Mapping[str, nn.Parameter],
+    game: Game,
+    *,
+    published: bool = False,
+    threshold: float = THRESHOLD,
+) -> Overfitting:
+    """DARTS that freezes operations by the plain cosine of their gradients, or the `published` one."""
+    return Overfitting("oles", mixtures, game, published=published, threshold=threshold)
 
 
 METHODS.add(
