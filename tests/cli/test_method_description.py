@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from xnas.cli.method_description import (
     method_lines,
     method_table,
@@ -44,6 +46,28 @@ def test_measurements_are_what_decides_at_the_end_of_epochs_not_what_a_round_loo
 def test_departures_stand_in_the_rule():
     assert "Departure:" in rule_of(METHODS["fair"])
     assert "zero-one loss" in rule_of(METHODS["fair"])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fair", "0.85"),
+        ("dso", "a norm of 5"),
+        ("dso", "`none` is not among the experts"),
+        ("beta", "does not scale with the number of epochs"),
+        ("drnas", "No such recipe was published"),
+        ("gdas", "function only"),
+    ],
+)
+def test_what_differs_from_the_original_or_surprises_is_said(name, words):
+    assert words in " ".join(rule_of(METHODS[name]).split())
+
+
+def test_every_method_is_shown_with_the_order_of_its_steps():
+    for name in METHODS:
+        assert any(
+            line.startswith("order of a round: first the weights'") for line in method_lines(name)
+        )
 
 
 def test_a_method_of_your_own_is_described_by_its_docstring():

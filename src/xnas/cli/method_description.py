@@ -32,6 +32,12 @@ MEMORY = {
 """Compared with a round of XNAS that has all experts; of the others "as xnas"."""
 
 
+ORDER = (
+    "order of a round: first the weights' step, then the architecture's, as Algorithm 1 has it; most "
+    "originals of other methods begin with the architecture (Departure)"
+)
+
+
 def method_table() -> list[str]:
     """All methods, one line per method, and what the columns mean."""
     rows: list[tuple[str, ...]] = [("name", "round", "memory", "needs", "error", "paper")]
@@ -66,7 +72,7 @@ def method_lines(name: str) -> list[str]:
         )
     if measured := MEASURED.get(name):
         lines.append(f"measured on one H200: {measured.rounds:.2f} rounds of xnas, {measured.gib} GiB")
-    lines += ["", *rule_of(entry).splitlines(), ""]
+    lines += ["", *rule_of(entry).splitlines(), "", ORDER]
     for space in SHOWN_SPACES:
         lines += list(_protocol(entry, space))
     return lines + list(_figures(name))

@@ -8,7 +8,9 @@ Experts whose λ is 0 at the end of an epoch are pruned. The belief is λ/Σλ.
 
 Departure: two edges are kept for each node, ranked by λ, and the last expert of an edge is never
 pruned. The original keeps every λ > 0. Departure: η is the authors' 0.1 whatever the rate of the
-weights; there is no search for 120 epochs without λ before, and γ is not scaled by FLOPs.
+weights; there is no search for 120 epochs without λ before, and γ is not scaled by FLOPs. Departure: the
+gradients of the weights are clipped to a norm of 5, as in all searches here; the original clips single
+numbers to ±2. `none` is not among the experts, as an edge whose λ are small is as good as none.
 """
 
 from __future__ import annotations

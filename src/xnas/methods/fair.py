@@ -4,7 +4,8 @@ Cells multiply by w = σ(α). A zero-one loss -κ · mean((σ(α) - 1/2)²), ove
 cells, drives the gates to 0 or 1. The belief between rounds is σ(α)/Σσ(α).
 
 Departure: two edges are kept for each node. The original drops those with σ < 0.85, so that a node may
-keep none.
+keep none. `discretization.json` has σ of every edge as its `strength`: the original would drop the kept
+ones below 0.85.
 """
 
 from __future__ import annotations
