@@ -4,22 +4,28 @@ import json
 import os
 import re
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
 from hooked import Plain
 from searching import stripes, tiny
 
-from xnas import ConfigError, SampleConfig, resume_search, search
+from xnas import ConfigError, SampleConfig, SearchConfig, resume_search, search
 from xnas.engine import end_epoch, play_round, restore_search, search_state
 from xnas.engine.capture import copied
+from xnas.engine.distributed import ALONE
 from xnas.errors import DamagedFileError
-from xnas.methods import METHODS, Recipe, RegisteredMethod, Stage
+from xnas.methods import METHODS, LearnsLogits, Recipe, RegisteredMethod, Stage
 from xnas.process.interrupt import Interrupted
 from xnas.runs.displays import Silence
 from xnas.runs.prepare import prepare
 from xnas.runs.sampling.evaluators import EVALUATORS, evaluate_trial
+from xnas.runs.search_plan import resolve
+from xnas.runs.stages import StageBuilder
 from xnas.samplers import Trial
+from xnas.space import SPACES
+from xnas.space.guards import UNGUARDED
 
 FRESH = (Stage(epochs=2, cells=1), Stage(epochs=2, cells=2, experts=2))
 KEPT = (
@@ -281,3 +287,200 @@ def test_channels_without_equal_parts_are_refused():
     settings = {"space": "nasbench201", "cells": 1, "channels": 10, "partial_channels": 4}
     with pytest.raises(ConfigError, match="multiples of 4, got 10; use --channels 12"):
         prepare(tiny(**settings), stripes())
+
+
+ADAM = {"lr": 3e-4, "betas": (0.5, 0.999), "decay": 1e-3, "start": (0.0, 1e-3)}
+"""DARTS's own, of logits (5.1)."""
+DARTS = {
+    "epochs": [50],
+    "batch_size": 64,
+    "cells": [8],
+    "channels": 16,
+    "rates": [(0.025, 0.001)],
+    "momentum": 0.9,
+    "nesterov": False,
+    "weight_decay": 3e-4,
+    "clip": 5.0,
+    "none": True,
+    "single_level": False,
+    "parts": [1],
+    "adam": ADAM,
+}
+"""DARTS's own search (5.1), from which most others differ in a few numbers."""
+BENCHMARK = DARTS | {"epochs": [100], "cells": [5]}
+"""The same on NAS-Bench-201, as several papers ran it (5.14, 5.16, 5.20)."""
+PROXYLESS = DARTS | {
+    "epochs": [120],
+    "rates": [(0.025, 0.0)],
+    "nesterov": True,
+    "weight_decay": 4e-5,
+    "none": False,
+    "adam": {"lr": 1e-3, "betas": (0.0, 0.999), "decay": 0.0, "start": (0.0, 1e-3)},
+}
+GDAS = DARTS | {"epochs": [250], "batch_size": 256, "nesterov": True, "weight_decay": 5e-4}
+GAEA = BENCHMARK | {"epochs": [25], "channels": 24, "none": False, "adam": None}
+PARTIAL = DARTS | {"batch_size": 256, "rates": [(0.1, 0.0)], "parts": [4]}
+FASTER = ADAM | {"lr": 6e-4}
+PUBLISHED = {
+    ("darts", "darts"): DARTS | {"batch_size": 96},  # a departure, errata (u)
+    ("darts2", "darts"): DARTS,  # 5.1
+    ("darts2", "nasbench201"): BENCHMARK | {"epochs": [50]},  # 5.1
+    ("gaea", "nasbench201"): GAEA,  # 5.2
+    ("gaea-erm", "nasbench201"): GAEA | {"single_level": True},  # 5.2
+    ("gaea-pc", "darts"): PARTIAL | {"adam": None},  # 5.2
+    ("snas", "darts"): DARTS  # 5.3
+    | {"epochs": [150], "single_level": True, "adam": ADAM | {"start": (1.0, 0.01)}},
+    ("gdas", "darts"): GDAS,  # 5.4
+    ("gdas", "nasbench201"): GDAS | {"batch_size": 64, "cells": [5]},  # 5.4
+    ("drnas", "nasbench201"): BENCHMARK,  # 5.5
+    ("drnas-progressive", "darts"): DARTS  # 5.5
+    | {
+        "epochs": [25, 25],
+        "cells": [20, 20],
+        "channels": 36,
+        "rates": [(0.1, 0.0)] * 2,
+        "none": False,
+        "parts": [6, 4],
+        "adam": FASTER,
+    },
+    ("drnas-progressive", "nasbench201"): BENCHMARK  # 5.5
+    | {"epochs": [50, 50], "cells": [5, 5], "rates": [(0.025, 0.001)] * 2, "parts": [4, 2]},
+    ("asap", "darts"): DARTS | {"none": False},  # 5.6
+    ("pdarts", "darts"): DARTS  # 5.7
+    | {
+        "epochs": [25, 25, 25],
+        "batch_size": 96,
+        "cells": [5, 11, 17],
+        "rates": [(0.025, 0.0)] * 3,
+        "parts": [1, 1, 1],
+        "adam": FASTER,
+    },
+    ("sharp", "darts"): DARTS | {"rates": [(0.025, 1e-4)]},  # 5.8
+    ("proxyless", "darts"): PROXYLESS,  # 5.9
+    ("proxyless-two", "darts"): PROXYLESS,  # 5.9
+    ("proxyless-rl", "darts"): PROXYLESS,  # 5.9
+    ("dso", "darts"): DARTS  # 5.10; the clip is a departure
+    | {
+        "epochs": [120],
+        "batch_size": 128,
+        "rates": [(0.1, 0.1)],
+        "nesterov": True,
+        "weight_decay": 1e-4,
+        "none": False,
+        "adam": None,
+    },
+    ("enas", "darts"): DARTS  # 5.11
+    | {
+        "epochs": [150],
+        "batch_size": 160,
+        "rates": [(0.05, 5e-4)],
+        "nesterov": True,
+        "weight_decay": 1e-4,
+        "none": False,
+        "adam": None,
+    },
+    ("random", "darts"): DARTS | {"epochs": [150], "adam": None},  # 5.12
+    ("pc-darts", "darts"): PARTIAL | {"adam": FASTER},  # 5.13
+    ("beta", "darts"): DARTS,  # 5.14
+    ("beta", "nasbench201"): BENCHMARK,  # 5.14
+    ("fair", "darts"): DARTS  # 5.15
+    | {
+        "batch_size": 128,
+        "rates": [(0.005, 0.001)],
+        "none": False,
+        "adam": {"lr": 3e-3, "betas": (0.9, 0.999), "decay": 1e-3, "start": (0.0, 0.0)},
+    },
+    ("sdarts-rs", "darts"): DARTS,  # 5.16
+    ("sdarts-rs", "nasbench201"): BENCHMARK,  # 5.16
+    ("sdarts-adv", "darts"): DARTS,  # 5.16
+    ("sdarts-adv", "nasbench201"): BENCHMARK,  # 5.16
+    ("oles", "darts"): DARTS,  # 5.17
+    ("lambda", "darts"): DARTS | {"batch_size": 96},  # 5.18, the script's
+    ("darts-minus", "darts"): DARTS,  # 5.19
+    ("darts-pt", "darts"): DARTS  # 5.20
+    | {
+        "epochs": [50, 81],
+        "cells": [8, 8],
+        "rates": [(0.025, 0.001), (0.0025, 0.0025)],
+        "parts": [1, 1],
+    },
+    ("darts-pt", "nasbench201"): BENCHMARK  # 5.20
+    | {
+        "epochs": [100, 25],
+        "cells": [5, 5],
+        "rates": [(0.025, 0.001), (0.0025, 0.0025)],
+        "parts": [1, 1],
+    },
+}
+"""Recipes by method and space, on a GPU and with CIFAR-10's halves. Numbers are those of the methods'
+papers and of their authors' code, by the sections of the specification from which they were built."""
+
+
+@pytest.mark.parametrize(("method", "space"), list(PUBLISHED))
+def test_a_method_is_searched_by_its_published_recipe(method, space):
+    expected = PUBLISHED[method, space]
+    config = SearchConfig(method=method, space=space)
+    plan = resolve(config, examples=25_000, device=torch.device("cuda"))
+    builder = StageBuilder(
+        plan=plan,
+        images=None,
+        device=torch.device("cpu"),
+        train=None,
+        valid=None,
+        examples=25_000,
+        rounds=25_000 // plan.batch_size,
+        ranks=ALONE,
+    )
+    settings = [builder._settings(stage) for stage in plan.stages]
+    (first,) = {replace(s, **CHANGING) for s in settings}  # all else holds for every stage
+    assert {
+        "epochs": [stage.span.epochs for stage in plan.stages],
+        "batch_size": plan.batch_size,
+        "cells": [stage.cells for stage in plan.stages],
+        "channels": plan.channels,
+        "rates": [(s.learning_rate, s.final_learning_rate) for s in settings],
+        "momentum": first.momentum,
+        "nesterov": first.nesterov,
+        "weight_decay": first.weight_decay,
+        "clip": first.gradient_clip,
+        "none": plan.include_none,
+        "single_level": plan.single_level,
+        "parts": [stage.partial_channels for stage in plan.stages],
+        "adam": adam_of(builder, plan),
+    } == expected
+    assert plan.guards == UNGUARDED
+
+
+CHANGING = {
+    "learning_rate": 0.0,
+    "final_learning_rate": 0.0,
+    "rate_epochs": None,
+    "stage": 0,
+    "game_from": 0,
+}
+"""Settings in which stages of a search differ."""
+
+
+def adam_of(builder, plan):
+    """Adam's settings for the logits, and the mean and the spread with which these begin."""
+    space = SPACES[plan.options.space]
+    space = space.with_none() if plan.include_none else space
+    size = {"num_classes": 10, "cells": 3, "channels": 12}
+    supernet = space.supernet(space, **size)
+    method = builder._method(supernet, builder._game(supernet, plan.stages[0], gone=()))
+    if not isinstance(method, LearnsLogits):
+        return None
+    (group,) = method.adam.param_groups
+    logits = torch.cat([p.detach().flatten() for p in getattr(method, "inner", method).logits])
+    mean, spread = float(logits.mean()), float(logits.std())
+    start = next(s for s in STARTS if mean == pytest.approx(s[0], abs=5e-3) and within(spread, s[1]))
+    found = {"lr": group["lr"], "betas": group["betas"], "decay": group["weight_decay"]}
+    return found | {"start": start}
+
+
+STARTS = ((0.0, 0.0), (0.0, 1e-3), (1.0, 0.01))
+
+
+def within(found, expected):
+    """Whether a spread of a few dozen draws, or of none, is the expected one."""
+    return found == pytest.approx(expected, rel=0.4)
