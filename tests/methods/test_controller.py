@@ -1,6 +1,7 @@
 """ENAS's controller: probabilities against enumeration, and the cells that it emits."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import pytest
@@ -55,6 +56,23 @@ def test_convolutions_are_likelier_at_first():
     # logits 0.44 · tanh(10) + 0.25 and about -0.25
     expected = torch.tensor([-0.25, 0.69, 0.69, -0.25, -0.25]).softmax(0)
     torch.testing.assert_close(shares, expected, atol=0.06, rtol=0)
+
+
+def test_logits_of_operations_are_flatter_than_those_of_edges_and_biased_in_normal_cells():
+    """(c/2.5) tanh(raw + learned bias) + 0.25 for convolutions and -0.25 for others, c = 1.1."""
+    played = game(edges=((0, 1),), kept_edges=None, operations=("nor_conv_3x3", "skip_connect"))
+    alive = {kind: torch.ones(1, 2, dtype=torch.bool) for kind in ("normal", "reduction")}
+    made = Controller({kind: torch.zeros(1, 2) for kind in alive}, played)
+    assert made.bias.tolist() == [10, 0]
+    with torch.no_grad():
+        made.bias.copy_(torch.tensor([0.3, -0.2]))
+        made.operation.weight.zero_()
+        paths = {kind: torch.tensor([[[1.0, 0.0]]]) for kind in alive}
+        found = float(made.sample(alive, None, 1, given=paths).log_probability)
+    flat = 0.44 * (math.tanh(0.3) - math.tanh(-0.2))
+    assert found == pytest.approx(
+        -sum(math.log1p(math.exp(-flat - bias)) for bias in (0.5, 0.0)), abs=1e-6
+    )
 
 
 def test_a_game_without_edges_has_one_decision_each():

@@ -1,26 +1,65 @@
 """ENAS: rewards, the baseline, TensorFlow's Adam and the cell at the end."""
 
+from functools import partial
+
 import pytest
 import torch
-from method_games import build, near, row
+from method_games import build, game, near, row
 from methods.test_chosen_paths import Looks
 
+from xnas.methods import METHODS
 from xnas.methods.passes import Seen
 
 
-def test_the_reward_of_one_decision():
-    raw = row(0.3, -0.2, 0.5).requires_grad_()
-    p = (1.1 * raw.tanh()).softmax(-1)
-    assert near(p, 0.358311, 0.209316, 0.432372)
-    entropy = -(p * p.log()).sum().detach()
-    assert float(entropy) == pytest.approx(1.057636, abs=6e-7)
-    _, method = build("enas")
-    method.baseline = torch.tensor(0.5).double()
-    (advantage,) = method._advantages(torch.tensor([0.6]).double(), entropy[None]).tolist()
-    assert float(method.baseline) == pytest.approx(0.501001, abs=6e-7)
-    assert advantage == pytest.approx(0.600106 - 0.501001, abs=6e-7)
-    (found,) = torch.autograd.grad(-advantage * p[0, 2].log(), raw)
-    assert near(found, 0.035747, 0.021930, -0.048665)
+class Scores(torch.nn.Module):
+    """Raw scores of three edges, whatever the controller has decided before."""
+
+    def __init__(self):
+        super().__init__()
+        self.raw = torch.nn.Parameter(row(0.3, -0.2, 0.5))
+
+    def forward(self, joined):
+        return self.raw.expand(len(joined), 3)[..., None]
+
+
+class Accurate:
+    """The accuracy of any cell is 0.6."""
+
+    draw = None
+
+    def see(self, half, weights, *, by):
+        assert (half, by) == ("valid", "nothing")
+        assert weights["normal"].flatten().tolist() == [0, 0, 1]
+        return Seen(loss=torch.zeros(()), accuracy=torch.tensor(0.6).double())
+
+
+def one_decision():
+    """A method that picks one of three edges, which have one operation."""
+    node = {"edges": ((0, 3), (1, 3), (2, 3)), "kept_edges": 1, "operations": ("conv",)}
+    mixtures = {"normal": torch.nn.Parameter(torch.ones(3, 1).double())}
+    method = METHODS["enas"](mixtures, game(**node, replications={"normal": 1}))
+    method.controller.attention = Scores()
+    method.squares["attention.raw"] = torch.zeros(1, 3).double()
+    return method
+
+
+def test_the_reward_of_one_decision(monkeypatch):
+    """The worked example, with one sample that picks the third edge."""
+    monkeypatch.setattr("xnas.methods.enas.SAMPLES", 1)
+    method = one_decision()
+    third = {"normal": torch.tensor([[[0.0], [0.0], [1.0]]]).double()}
+    sample = partial(method.controller.sample, given=third)
+    paths = [torch.eye(3).double()[n].reshape(1, 3, 1) for n in range(3)]
+    found = [method.controller.sample(method.masks, None, 1, given={"normal": p}) for p in paths]
+    assert near(torch.stack([f.log_probability.exp() for f in found]), 0.358311, 0.209316, 0.432372)
+    assert near(found[0].entropy, 1.057636)
+    monkeypatch.setattr(method.controller, "sample", sample)
+    seen = {}
+    monkeypatch.setattr(method, "_descend", seen.update)
+    method.baseline.fill_(0.5)
+    method.learn(Accurate())
+    assert near(method.baseline, 0.501001)  # towards 0.6 + 1e-4 · 1.057636
+    assert near(seen["attention.raw"], 0.035747, 0.021930, -0.048665)
 
 
 def test_eps_stands_beside_the_root_as_in_tensorflow():

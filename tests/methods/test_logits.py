@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from method_games import COMMON, ROUNDS, build, near, one_edge, play, row
+from method_games import COMMON, ROUNDS, FakePasses, build, near, one_edge, play, row
 
 from xnas.methods import METHODS, LearnsLogits
 from xnas.methods.logits import gumbel, masked_softmax, one_hot_of, pull_back
@@ -56,3 +56,15 @@ def test_numbers_stay_finite_at_the_largest_rate_and_decay_that_a_search_takes(n
     for mixture in mixtures.values():
         assert method.strengths(mixture).isfinite().all()
         torch.testing.assert_close(mixture.sum(-1), torch.ones(4))
+
+
+@pytest.mark.parametrize(("name", "clip"), [("pdarts", 5.0), ("snas", 10.0), ("darts", None)])
+def test_the_norm_of_all_gradients_of_logits_together_is_clipped(name, clip):
+    mixtures, method = build(name)
+    for mixture in mixtures.values():
+        mixture.grad = 1e3 * torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
+    if hasattr(method, "weights"):
+        method.weights("rewards", FakePasses({}))
+    method.step()
+    norm = torch.stack([logits.grad.norm() for logits in method.logits]).norm()
+    assert norm > 100 if clip is None else float(norm) == pytest.approx(clip, rel=1e-5)

@@ -1,20 +1,30 @@
 """ProxylessNAS by REINFORCE."""
 
-import pytest
 import torch
 from method_games import near, one_edge, row
 
 from xnas.methods.passes import Seen
-from xnas.methods.proxyless_rl import policy_gradient
 
 
-def test_two_samples():
-    u = row(0.2, -0.1, 0.4).softmax(-1)
-    paths = torch.stack([row(0, 0, 1), row(1, 0, 0)])
-    baseline = 0.55 + 0.99 * (0.60 - 0.55)
-    assert baseline == pytest.approx(0.5995)
-    advantages = torch.tensor([0.62, 0.58]).double() - baseline
-    assert near(policy_gradient(u, paths, advantages), 0.009919, 0.000125, -0.010044)
+class Given:
+    """Sees paths that choose expert 2 or 0, with accuracies 0.62 and 0.58."""
+
+    def see(self, half, weights, *, by):
+        assert (half, by) == ("valid", "nothing")
+        (chosen,) = weights["normal"].argmax(-1).tolist()
+        return Seen(loss=torch.zeros(()), accuracy=torch.tensor({2: 0.62, 0: 0.58}[chosen]).double())
+
+
+def test_two_samples(monkeypatch):
+    """The worked example, with as many paths as it has."""
+    monkeypatch.setattr("xnas.methods.proxyless_rl.PATHS", 2)
+    _, method = one_edge("proxyless-rl")
+    paths = iter([row(0, 0, 1), row(1, 0, 0)])
+    monkeypatch.setattr(method, "weights", lambda *_: {"normal": next(paths)})
+    method.baseline.fill_(0.55)
+    method.learn(Given())
+    assert near(method.baseline, 0.5995)  # 0.55 + 0.99 (0.60 - 0.55)
+    assert near(method.logits[0].grad, 0.009919, 0.000125, -0.010044)
 
 
 class Passes:

@@ -15,8 +15,6 @@ def test_a_disturbed_mixture_is_clamped_and_divided():
     assert near(disturbed(U, row(0.1, -0.15, 0.05), ALIVE), 0.437585, 0.100089, 0.462327)
     found = disturbed(row(0.02, 0.9, 0.08), row(-0.1, 0.05, 0.05), ALIVE)
     assert near(found, 0, 0.879630, 0.120370)
-    one_step = disturbed(U, 0.047143 * row(*COMMON["gradient"]).sign(), ALIVE)
-    assert near(one_step, 0.367407, 0.193809, 0.438784)
 
 
 def test_where_nothing_is_left_the_strongest_stays():
@@ -44,6 +42,35 @@ class Bowl(FakePasses):
         w = (self.mixtures if weights is None else weights)["normal"].detach()
         off = w - row(0.4, 0.2, 0.4)
         return Seen(loss=(off**2).sum(), accuracy=torch.tensor(0.0), mixtures={"normal": 2 * off[None]})
+
+
+class Slope(FakePasses):
+    """A loss with the gradient of the examples everywhere; keeps what it has seen."""
+
+    def __init__(self):
+        super().__init__({"normal": row(*COMMON["gradient"])})
+        self.seen = []
+
+    def see(self, half, weights=None, *, by="mixtures"):
+        if weights is not None:
+            self.seen.append(weights["normal"].clone())
+        return super().see(half, weights, by=by)
+
+
+def test_an_attack_climbs_in_seven_steps_that_are_held_within_the_radius(monkeypatch):
+    mixture, method = one_edge("sdarts-adv", epochs=50, replications={"normal": 6})
+    monkeypatch.setattr(method.relaxation, "draw", lambda edges, _: torch.zeros_like(edges.noise))
+    method.begin_epoch(25)  # a radius of 0.165
+    passes = Slope()
+    passes.mixtures = {"normal": mixture}
+    attacked = method.weights("weights", passes)["normal"]
+    start, first, *_, last = passes.seen
+    torch.testing.assert_close(start, U)
+    assert near(first, 0.367407, 0.193809, 0.438784)  # one step of 2 · 0.165/7 = 0.047143
+    assert len(passes.seen) == 8  # at the start and after each of 7 steps
+    corner = disturbed(U, 0.165 * row(*COMMON["gradient"]).sign(), ALIVE)
+    torch.testing.assert_close(attacked, corner)
+    torch.testing.assert_close(last, corner)
 
 
 def test_an_attack_never_lowers_the_loss_and_stays_within_its_radius():
