@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from xnas.engine import end_epoch, play_round, restore_search, search_state
 from xnas.engine.search import descend_train_loss, draw_batches
+from xnas.methods.darts2 import ahead_gradients
 
 DARTS, BENCHMARK = SPACES
 EXACT = {"rtol": 1e-4, "atol": 1e-7}  # in float64, but logits are float32
@@ -198,13 +199,17 @@ def test_every_weight_of_an_expert_is_told_where_it_belongs(space):
     assert len({place for place in places if place}) > 3
 
 
-def test_differences_of_moved_weights_give_the_second_order_term_of_autograd(monkeypatch):
-    """In float64 and in small steps, as the kinks of this small network are near."""
+@pytest.mark.parametrize(("space", "fused"), [(BENCHMARK, False), (BENCHMARK, True), (DARTS, False)])
+def test_second_order_darts_has_the_gradient_of_autograd_through_the_step(monkeypatch, space, fused):
+    """In float64 and in small steps, as the kinks of these small networks are near."""
     monkeypatch.setattr("xnas.engine.passes.forward", lambda s, x, weights: s.supernet(x, weights))
-    search = begun(SecondOrder, double=True)
-    twin, found = copy.deepcopy(search.supernet), []
-    search.method.STEP, search.method.descend = 1e-5, found.append
-    search.passes.learn(search.method)
+    monkeypatch.setattr("xnas.methods.darts2.DIFFERENCE", 1e-5)
+    search = begun(double=True, fused=fused, **space)
+    twin = copy.deepcopy(begun(double=True, **space).supernet)
+    twin.load_state_dict(search.supernet.state_dict())
+    before = traces(search)
+    found = ahead_gradients(search.passes)
+    same(traces(search), before)
     own = {id(m) for m in twin.mixtures.values()}
     named = {name: p for name, p in twin.named_parameters() if id(p) not in own}
     mixtures = {kind: u.clone().requires_grad_() for kind, u in twin.spread().items()}
@@ -219,8 +224,10 @@ def test_differences_of_moved_weights_give_the_second_order_term_of_autograd(mon
     images, labels = search.valid_batch
     logits = torch.func.functional_call(twin, ahead, (images, mixtures))
     cross_entropy(logits, labels).backward()
+    first_order = search.passes.see("valid").mixtures
     for kind, u in mixtures.items():
-        torch.testing.assert_close(found[0][kind], u.grad.sum(0), rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(found[kind], u.grad.sum(0), rtol=1e-6, atol=1e-7)
+        assert (found[kind] - first_order[kind].sum(0)).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize("method", [SecondOrder, Corrected])
