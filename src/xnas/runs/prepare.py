@@ -19,6 +19,7 @@ from xnas.engine.distributed import ALONE, Ranks
 from xnas.methods import Game
 from xnas.process.devices import pick_device
 from xnas.runs.backends import fuse_if_possible, shared_by
+from xnas.runs.method_settings import recorded
 from xnas.runs.search_config import SearchConfig
 from xnas.runs.search_plan import SearchPlan, is_single_level, resolve
 from xnas.runs.sources import Sources
@@ -37,7 +38,7 @@ class Prepared:
     @property
     def config(self) -> SearchConfig:
         """The options with every choice filled in, as config.json records them."""
-        return self.plan.config
+        return recorded(self.plan.config, self.search.method)
 
     def following(self) -> Prepared | None:
         """The next stage, if it begins with the coming epoch."""
@@ -51,8 +52,13 @@ class Prepared:
         return None if built is None else replace(self, search=built[0], game=built[1])
 
 
-def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prepared:
-    """Build supernet, method and batches; every random choice from its own stream of the seed."""
+def prepare(
+    options: SearchConfig, images: Images, ranks: Ranks = ALONE, *, resumed: bool = False
+) -> Prepared:
+    """Build supernet, method and batches; every random choice from its own stream of the seed.
+
+    With `resumed` the options are those of a config.json.
+    """
     device = pick_device(options.device, ranks)
     train_half, valid_half = _halves(options, images)
     plan = resolve(options, examples=min(len(train_half), len(valid_half)), device=device)
@@ -76,6 +82,7 @@ def prepare(options: SearchConfig, images: Images, ranks: Ranks = ALONE) -> Prep
         examples=len(valid_half),
         rounds=rounds_per_epoch(len(valid_half), plan.batch_size),
         ranks=ranks,
+        resumed_run=resumed,
     )
     search, game = builder.first(supernet)
     return Prepared(search, plan, game, builder)

@@ -126,7 +126,8 @@ def resume_search(
             return truth_again(path, space, shown.warn)
 
         def build(folder: RunFolder, config: SearchConfig, images: Images) -> SearchJob:
-            benchmark, prepared = truth(config.truth, config.space), prepare(config, images, ranks)
+            benchmark = truth(config.truth, config.space)
+            prepared = prepare(config, images, ranks, resumed=True)
             times = saved_times(folder.path) if config.max_latency is not None else None
             limits = SearchLimits.of(prepared, images, times, trained)
             return SearchJob(prepared, images, benchmark, shown, limits)

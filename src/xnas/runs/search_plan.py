@@ -55,7 +55,7 @@ class SearchPlan:
 
     @property
     def config(self) -> SearchConfig:
-        """The options with every choice filled in, as config.json records them."""
+        """The options with every choice filled in."""
         return replace(
             self.options,
             epochs=self.epochs,

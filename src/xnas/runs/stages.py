@@ -49,6 +49,8 @@ class StageBuilder:
     rounds: int
     """In an epoch."""
     ranks: Ranks
+    resumed_run: bool = False
+    """Whether the options are those of a config.json."""
 
     def first(self, supernet: ParentNetwork) -> tuple[Search, Game]:
         """The search of the first stage, with a supernet that is on the device, and fused if wanted."""
@@ -111,7 +113,7 @@ class StageBuilder:
 
     def _method(self, supernet: ParentNetwork, game: Game) -> Method:
         method = METHODS[self.plan.options.method](supernet.mixtures, game)
-        require_settings(self.plan.options, method)
+        require_settings(self.plan.options, method, resumed=self.resumed_run)
         for kind, alive in game.alive.items():
             if (method.alive(supernet.mixtures[kind]).cpu() & ~alive.cpu()).any():
                 raise ConfigError(

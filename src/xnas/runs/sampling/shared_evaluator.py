@@ -105,7 +105,8 @@ def loaded(evaluator: SharedEvaluator) -> Search:
         nonlocal search
         require_settings(state, own)
         # Anew for each checkpoint: one that did not fit may have deleted experts.
-        prepared = prepare(replace(settings, backend="reference"), evaluator.images)
+        plain = replace(settings, backend="reference")
+        prepared = prepare(plain, evaluator.images, resumed=True)
         search = prepared.resumed(state).search
         restore_supernet(search, state)
 
