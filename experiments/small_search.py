@@ -67,7 +67,13 @@ SIZES = {
         planned=150.0,
     ),
     "few": Size(
-        settings={**BENCHMARK, "epochs": 100, "batch_size": 96, "cells": 1, "channels": 12},
+        settings={
+            "space": "nasbench201",
+            "epochs": 100,
+            "batch_size": 96,
+            "cells": 1,
+            "channels": 12,
+        },
         few=(2400, 16),
         planned=400.0,
     ),

@@ -89,9 +89,9 @@ RIVALS: dict[str, dict[str, Any]] = {
 }
 """Systems in the paper's tables that search NAS-Bench-201; other settings are their own."""
 METHODS_WITH_FEW: dict[str, dict[str, Any]] = {
-    "default": {"best_temperature": True},
-    "skip-dropout": {},
-    "no-guard": {"skip_dropout": "0"},
+    "default": {},
+    "skip-dropout": {"best_temperature": False},
+    "no-guard": {"best_temperature": False, "skip_dropout": "0"},
     **{f"rival-{name}": {"method": name} for name in METHODS if name not in {"xnas", "pdarts"}},
 }
 """The default for few images, that for many, and every other method; pdarts has no form there."""
